@@ -18,16 +18,16 @@ endfunction()
 # generated source to the list variable out.
 function(rules_onnx_protobuf out root proto)
   string(REGEX REPLACE "\\.proto$" "" stem "${proto}")
-  set(generated "${RULES_ONNX_GENERATED_DIR}/${stem}.pb")
+  set(output "${RULES_ONNX_GENERATED_DIR}/${stem}.pb")
   file(MAKE_DIRECTORY "${RULES_ONNX_GENERATED_DIR}")
   add_custom_command(
-    OUTPUT "${generated}.cc" "${generated}.h"
+    OUTPUT "${output}.cc" "${output}.h"
     COMMAND protobuf::protoc "--proto_path=${root}" "--cpp_out=${RULES_ONNX_GENERATED_DIR}" "${proto}"
     DEPENDS "${root}/${proto}"
     COMMENT "Compiling ${proto}"
     VERBATIM)
-  set_source_files_properties("${generated}.cc" PROPERTIES COMPILE_OPTIONS -w)
-  set(${out} ${${out}} "${generated}.cc" PARENT_SCOPE)
+  set_source_files_properties("${output}.cc" PROPERTIES COMPILE_OPTIONS -w)
+  set(${out} ${${out}} "${output}.cc" PARENT_SCOPE)
 endfunction()
 
 # rules_onnx_library([ALWAYSLINK] [DEPS <folder>...] [TEST_DEPS <folder>...])
