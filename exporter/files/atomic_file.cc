@@ -1,0 +1,156 @@
+#include "exporter/files/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/files/errors.h"
+
+namespace rules_onnx::files {
+namespace {
+
+constexpr uint64_t kCopyPiece = uint64_t{1} << 20;
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::Status FolderError(int error_number, const std::string& path) {
+  const std::string folder = FolderOf(path);
+  if (error_number == ENOENT) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot write ", path, ": there is no folder ", folder));
+  }
+  if (error_number == EACCES) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot write ", path, ": folder ", folder, " is not writable"));
+  }
+  return SystemError(error_number, "write", path);
+}
+
+// What must not be replaced by a file.
+absl::Status CheckTarget(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (S_ISDIR(info.st_mode)) return SystemError(EISDIR, "write", path);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", path, ": it is not a regular file"));
+  }
+  return absl::OkStatus();
+}
+
+// Where copy_file_range is not to be had between two files.
+bool CopyUnsupported(int error_number) {
+  return error_number == ENOSYS || error_number == EXDEV || error_number == EINVAL ||
+         error_number == EOPNOTSUPP || error_number == EPERM;
+}
+
+}  // namespace
+
+absl::StatusOr<AtomicFile> AtomicFile::Create(absl::string_view path) {
+  std::string name(path);
+  if (name.empty()) return absl::InvalidArgumentError("the name of an output file is empty");
+  const absl::Status status = CheckTarget(name);
+  if (!status.ok()) return status;
+  static std::atomic<uint64_t> counter{0};
+  while (true) {
+    std::string temporary =
+        absl::StrCat(FolderOf(name), "/.rules_onnx-", getpid(), "-", counter++, ".tmp");
+    Descriptor descriptor(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (descriptor.valid()) {
+      return AtomicFile(std::move(name), std::move(temporary), std::move(descriptor));
+    }
+    if (errno != EEXIST) return FolderError(errno, name);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_.valid()) unlink(temporary_.c_str());
+}
+
+absl::Status AtomicFile::Write(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = pwrite(descriptor_.get(), bytes.data(), bytes.size(), size_);
+    if (wrote < 0) {
+      if (errno == EINTR) continue;
+      return SystemError(errno, "write", path_);
+    }
+    bytes.remove_prefix(wrote);
+    size_ += wrote;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Append(const InputFile& from, uint64_t offset, uint64_t bytes) {
+  while (bytes > 0) {
+    loff_t source = offset, target = size_;
+    const ssize_t copied =
+        copy_file_range(from.descriptor(), &source, descriptor_.get(), &target, bytes, 0);
+    if (copied < 0 && errno == EINTR) continue;
+    // Some file systems answer 0 for a file that has bytes left: reading tells the truth.
+    if (copied == 0 || (copied < 0 && CopyUnsupported(errno))) {
+      return AppendThroughMemory(from, offset, bytes);
+    }
+    if (copied < 0) return SystemError(errno, "write", path_);
+    offset += copied;
+    size_ += copied;
+    bytes -= copied;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::AppendThroughMemory(const InputFile& from, uint64_t offset,
+                                             uint64_t bytes) {
+  std::string piece(std::min(bytes, kCopyPiece), '\0');
+  while (bytes > 0) {
+    const uint64_t length = std::min(bytes, kCopyPiece);
+    absl::Status status = from.Read(offset, length, piece.data());
+    if (status.ok()) status = Write(absl::string_view(piece.data(), length));
+    if (!status.ok()) return status;
+    offset += length;
+    bytes -= length;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Resize(uint64_t size) {
+  while (ftruncate(descriptor_.get(), size) != 0) {
+    if (errno != EINTR) return SystemError(errno, "write", path_);
+  }
+  size_ = size;
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  if (descriptor_.Close() != 0) {
+    const int error_number = errno;
+    unlink(temporary_.c_str());
+    return SystemError(error_number, "write", path_);
+  }
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error_number = errno;
+    unlink(temporary_.c_str());
+    return FolderError(error_number, path_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteFile(absl::string_view path, absl::string_view content) {
+  absl::StatusOr<AtomicFile> file = AtomicFile::Create(path);
+  if (!file.ok()) return file.status();
+  absl::Status status = file->Write(content);
+  if (status.ok()) status = file->Commit();
+  return status;
+}
+
+}  // namespace rules_onnx::files
