@@ -27,6 +27,7 @@ class TensorSource {
 
   ir::DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
+  // UINT64_MAX for a shape that no memory holds.
   uint64_t bytes() const;
   virtual absl::Status Read(const Sink& sink) const = 0;
 
