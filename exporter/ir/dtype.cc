@@ -1,5 +1,6 @@
 #include "exporter/ir/dtype.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rules_onnx::ir {
@@ -18,6 +19,18 @@ constexpr std::array<Info, kNumDTypes> kInfo = {{
     {"float8_e4m3fn", 1},  {"float8_e4m3fnuz", 1},   {"float8_e5m2", 1}, {"float8_e5m2fnuz", 1},
     {"string", 0},         {"qint8", 1},             {"quint8", 1},      {"qint32", 4},
 }};
+
+// By ScalarType code. Undefined: complex of halves (8), and the sub-byte and untyped bits (16–22).
+constexpr std::array<DType, 30> kScalarTypes = {
+    DType::kUInt8,        DType::kInt8,           DType::kInt16,         DType::kInt32,
+    DType::kInt64,        DType::kFloat16,        DType::kFloat32,       DType::kFloat64,
+    DType::kUndefined,    DType::kComplex64,      DType::kComplex128,    DType::kBool,
+    DType::kQInt8,        DType::kQUInt8,         DType::kQInt32,        DType::kBFloat16,
+    DType::kUndefined,    DType::kUndefined,      DType::kUndefined,     DType::kUndefined,
+    DType::kUndefined,    DType::kUndefined,      DType::kUndefined,     DType::kFloat8E5M2,
+    DType::kFloat8E4M3FN, DType::kFloat8E5M2FNUZ, DType::kFloat8E4M3FNUZ, DType::kUInt16,
+    DType::kUInt32,       DType::kUInt64,
+};
 
 bool IsFloat8(DType dtype) {
   return dtype >= DType::kFloat8E4M3FN && dtype <= DType::kFloat8E5M2FNUZ;
@@ -77,6 +90,19 @@ DType RealOf(DType complex) {
 }
 DType ComplexOf(DType real) {
   return real == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+}
+
+std::optional<int> ScalarTypeCode(DType dtype) {
+  const auto it = std::find(kScalarTypes.begin(), kScalarTypes.end(), dtype);
+  if (it == kScalarTypes.end() || dtype == DType::kUndefined) return std::nullopt;
+  return static_cast<int>(it - kScalarTypes.begin());
+}
+
+std::optional<DType> DTypeOfScalarType(int64_t code) {
+  if (code < 0 || code >= static_cast<int64_t>(kScalarTypes.size())) return std::nullopt;
+  const DType dtype = kScalarTypes[code];
+  if (dtype == DType::kUndefined) return std::nullopt;
+  return dtype;
 }
 
 DType PromoteTypes(DType a, DType b) {

@@ -55,6 +55,11 @@ bool IsQuantized(DType dtype);
 DType RealOf(DType complex);
 DType ComplexOf(DType real);
 
+// The code that PyTorch's ScalarType has for the dtype (torch/headeronly/core/ScalarType.h), as
+// TorchScript writes dtypes, and back; nullopt where the other side has no such type.
+std::optional<int> ScalarTypeCode(DType dtype);
+std::optional<DType> DTypeOfScalarType(int64_t code);
+
 // torch.promote_types: the smallest type that both convert to. kUndefined is neutral.
 DType PromoteTypes(DType a, DType b);
 
