@@ -1,0 +1,34 @@
+// What every pass works on.
+#ifndef RULES_ONNX_EXPORTER_PASSES_CONTEXT_H_
+#define RULES_ONNX_EXPORTER_PASSES_CONTEXT_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "exporter/diagnostics/diagnostics.h"
+#include "exporter/ir/graph.h"
+#include "exporter/ir/serialize.h"
+#include "exporter/passes/schemas.h"
+
+namespace rules_onnx::passes {
+
+struct Context {
+  // All pointers outlive the context; none is null.
+  Context(ir::Graph* graph, ir::DebugInfo* debug, diagnostics::Diagnostics* diagnostics)
+      : graph(graph), debug(debug), diagnostics(diagnostics), schemas(*graph) {}
+
+  ir::Graph* graph;
+  ir::DebugInfo* debug;
+  diagnostics::Diagnostics* diagnostics;
+  Schemas schemas;
+
+  // Adds a problem with the node's operator, scope and place.
+  void Report(diagnostics::Severity severity, absl::string_view id, const ir::Node& node,
+              std::string message, std::string hint = "");
+  // `copy` stands for `origin`: it gets its scope and its place.
+  void InheritPlace(const ir::Node& origin, ir::Node* copy);
+};
+
+}  // namespace rules_onnx::passes
+
+#endif  // RULES_ONNX_EXPORTER_PASSES_CONTEXT_H_
