@@ -1,19 +1,16 @@
 # One INTERFACE target for each library that is not ours, named as in
 # third_party/BUILD.bazel: third_party/absl is the target third_party_absl.
 
-find_package(absl REQUIRED)
+# Static where there is a choice: at start-up the dynamic linker needs longer for
+# abseil's 60 shared libraries than onnx-export needs for its work.
+set(Protobuf_USE_STATIC_LIBS ON)
 find_package(Protobuf REQUIRED)
 find_package(Threads REQUIRED)
-find_package(ZLIB REQUIRED)
-find_package(CURL REQUIRED)
-if(RULES_ONNX_BUILD_TESTS)
-  find_package(GTest REQUIRED)
-endif()
 
-# rules_onnx_third_party(<name> [HEADER <file>] [LIBRARY <name>] [LINK <target>...])
-# HEADER and LIBRARY are looked for; LINK names targets or files that are known.
+# rules_onnx_third_party(<name> [HEADER <file>] [LIBRARIES <name>...] [LINK <target>...])
+# HEADER and LIBRARIES are looked for; LINK names targets or files that are known.
 function(rules_onnx_third_party name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADER;LIBRARY" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADER" "LIBRARIES;LINK")
   set(target "third_party_${name}")
   add_library(${target} INTERFACE)
   target_link_libraries(${target} INTERFACE ${arg_LINK})
@@ -22,26 +19,35 @@ function(rules_onnx_third_party name)
     mark_as_advanced(RULES_ONNX_${name}_INCLUDE)
     target_include_directories(${target} SYSTEM INTERFACE "${RULES_ONNX_${name}_INCLUDE}")
   endif()
-  if(arg_LIBRARY)
-    find_library(RULES_ONNX_${name}_LIBRARY "${arg_LIBRARY}" REQUIRED)
-    mark_as_advanced(RULES_ONNX_${name}_LIBRARY)
-    target_link_libraries(${target} INTERFACE "${RULES_ONNX_${name}_LIBRARY}")
+  set(libraries)
+  foreach(library IN LISTS arg_LIBRARIES)
+    find_library(RULES_ONNX_${library}_LIBRARY NAMES "lib${library}.a" ${library} REQUIRED)
+    mark_as_advanced(RULES_ONNX_${library}_LIBRARY)
+    list(APPEND libraries "${RULES_ONNX_${library}_LIBRARY}")
+  endforeach()
+  if(libraries)
+    list(JOIN libraries "," libraries)
+    target_link_libraries(${target} INTERFACE "$<LINK_GROUP:RESCAN,${libraries}>")
   endif()
 endfunction()
 
-rules_onnx_third_party(absl LINK
-  absl::btree absl::cleanup absl::flat_hash_map absl::flat_hash_set absl::hash
-  absl::inlined_vector absl::memory absl::optional absl::span absl::status
-  absl::statusor absl::str_format absl::strings absl::synchronization absl::time)
+rules_onnx_third_party(absl HEADER absl/status/statusor.h LINK Threads::Threads LIBRARIES
+  absl_bad_optional_access absl_bad_variant_access absl_base absl_city absl_civil_time
+  absl_cord absl_cord_internal absl_cordz_functions absl_cordz_handle absl_cordz_info
+  absl_debugging_internal absl_demangle_internal absl_exponential_biased
+  absl_graphcycles_internal absl_hash absl_hashtablez_sampler absl_int128 absl_log_severity
+  absl_low_level_hash absl_malloc_internal absl_raw_hash_set absl_raw_logging_internal
+  absl_spinlock_wait absl_stacktrace absl_status absl_statusor absl_str_format_internal
+  absl_strerror absl_strings absl_strings_internal absl_symbolize absl_synchronization
+  absl_throw_delegate absl_time absl_time_zone)
 rules_onnx_third_party(protobuf LINK protobuf::libprotobuf)
-rules_onnx_third_party(xxhash HEADER xxhash.h LIBRARY xxhash)
-rules_onnx_third_party(simdjson HEADER simdjson.h LIBRARY simdjson)
+rules_onnx_third_party(xxhash HEADER xxhash.h LIBRARIES xxhash)
+rules_onnx_third_party(simdjson HEADER simdjson.h LIBRARIES simdjson)
 rules_onnx_third_party(cli11 HEADER CLI/CLI.hpp)
-rules_onnx_third_party(minizip HEADER minizip/unzip.h LIBRARY minizip LINK ZLIB::ZLIB)
-rules_onnx_third_party(zlib LINK ZLIB::ZLIB)
-rules_onnx_third_party(curl LINK CURL::libcurl)
+rules_onnx_third_party(minizip HEADER minizip/unzip.h LIBRARIES minizip z)
 if(RULES_ONNX_BUILD_TESTS)
-  rules_onnx_third_party(gtest LINK GTest::gmock GTest::gtest GTest::gtest_main)
+  rules_onnx_third_party(gtest HEADER gmock/gmock.h LINK Threads::Threads
+    LIBRARIES gmock gtest gtest_main)
 endif()
 
 set(ONNX_ROOT "${PROJECT_SOURCE_DIR}/.deps/onnx" CACHE PATH
