@@ -32,10 +32,10 @@ struct Type {
 
   Kind kind = Kind::kUnknown;
   DType dtype = DType::kUndefined;  // kTensor only
-  std::optional<Shape> shape;       // kTensor only; nullopt: rank unknown
-  std::vector<Type> elements;
-  std::vector<std::string> field_names;
-  std::string class_name;
+  std::optional<Shape> shape = std::nullopt;  // kTensor only; nullopt: rank unknown
+  std::vector<Type> elements = {};
+  std::vector<std::string> field_names = {};
+  std::string class_name = {};
 
   static Type Tensor(DType dtype, std::optional<Shape> shape);
   static Type Scalar(Kind kind) { return Type{.kind = kind}; }

@@ -1,0 +1,17 @@
+// Arithmetic with PyTorch's meaning, for other families to build on. Operands of one dtype.
+#ifndef RULES_ONNX_EXPORTER_LOWERING_ARITHMETIC_H_
+#define RULES_ONNX_EXPORTER_LOWERING_ARITHMETIC_H_
+
+#include "exporter/lowering/op.h"
+
+namespace rules_onnx::lowering {
+
+// a / b rounded towards minus infinity. Integers: exact. Floats: as torch.floor_divide, from the
+// remainder, so that a quotient that rounds up to a whole number is not taken for it.
+Val FloorDivide(Builder& b, Val x, Val y);
+// x - y * floor(x / y): the sign of y, as torch.remainder.
+Val Remainder(Builder& b, Val x, Val y);
+
+}  // namespace rules_onnx::lowering
+
+#endif  // RULES_ONNX_EXPORTER_LOWERING_ARITHMETIC_H_

@@ -1,0 +1,37 @@
+// From a captured graph to an ONNX model at one opset.
+#ifndef RULES_ONNX_EXPORTER_LOWERING_LOWER_H_
+#define RULES_ONNX_EXPORTER_LOWERING_LOWER_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exporter/builder/model.h"
+#include "exporter/builder/op_schemas.h"
+#include "exporter/diagnostics/diagnostics.h"
+#include "exporter/ir/graph.h"
+#include "exporter/ir/serialize.h"
+
+namespace rules_onnx::lowering {
+
+inline constexpr int kMinOpset = 9;
+inline constexpr int kMaxOpset = 28;
+
+struct LowerOptions {
+  int opset = 18;
+  std::vector<std::string> output_names;     // names of the first outputs
+  bool export_params = true;                 // false: weights are inputs without values
+  bool keep_initializers_as_inputs = false;
+  const ir::DebugInfo* debug = nullptr;      // source lines for messages
+};
+
+// Lowers every node. Operators that can't be lowered are all reported in `diagnostics`, and the
+// status then is an error; a graph that lowers gives a model without unused nodes.
+absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
+                                          const builder::OpSchemas& schemas,
+                                          diagnostics::Diagnostics* diagnostics);
+
+}  // namespace rules_onnx::lowering
+
+#endif  // RULES_ONNX_EXPORTER_LOWERING_LOWER_H_

@@ -1,0 +1,199 @@
+#include "exporter/lowering/lowering.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "exporter/builder/dce.h"
+#include "exporter/builder/literal.h"
+#include "exporter/ir/print.h"
+#include "exporter/lowering/op.h"
+#include "exporter/lowering/registry.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+using builder::ValueType;
+using ir::DType;
+
+// "AlexNet/Sequential[features]/Conv2d[0]" → "/features/0".
+std::string NodePrefix(const std::string& scope) {
+  std::string prefix;
+  for (const absl::string_view part : absl::StrSplit(scope, '/')) {
+    const size_t open = part.find('[');
+    if (open == absl::string_view::npos || part.back() != ']') continue;
+    absl::StrAppend(&prefix, "/", part.substr(open + 1, part.size() - open - 2));
+  }
+  return prefix;
+}
+
+}  // namespace
+
+Lowering::Lowering(const ir::Graph& graph, const LowerOptions& options,
+                   const builder::OpSchemas& schemas, builder::Model* model,
+                   diagnostics::Diagnostics* diagnostics)
+    : graph_(graph), options_(options), builder_(model, &schemas), diagnostics_(diagnostics) {}
+
+Item Lowering::Get(const ir::Value* value) const {
+  const auto it = items_.find(value);
+  return it == items_.end() ? Item() : it->second;
+}
+
+void Lowering::Set(const ir::Value* value, Item item) { items_[value] = std::move(item); }
+
+Item Lowering::Lower(const ir::Arg& arg) {
+  if (arg.is_value()) return Get(arg.value());
+  if (arg.is_int()) return builder_.Int(arg.as_int());
+  if (arg.is_bool()) return builder_.ScalarInt(arg.as_bool(), DType::kBool);
+  if (arg.is_float()) return builder_.Scalar(arg.as_float(), DType::kFloat64);
+  if (arg.is_literal()) return builder_.Constant(arg.shared_literal());
+  if (!arg.is_list()) return Item::Constant(arg);
+  std::vector<Item> items;
+  for (const ir::Arg& element : arg.list()) {
+    items.push_back(Lower(element));
+    if (items.back().failed()) return {};
+  }
+  return Item::List(std::move(items));
+}
+
+ValueType Lowering::TypeOf(const ir::Type& type) {
+  if (type.is_list()) {
+    ValueType element = TypeOf(type.elements.front());
+    element.kind = ValueType::Kind::kSequence;
+    return element;
+  }
+  if (type.kind == ir::Type::Kind::kOptional) {
+    ValueType element = TypeOf(type.elements.front());
+    element.kind = ValueType::Kind::kOptional;
+    return element;
+  }
+  DType dtype = type.TensorDType();
+  std::optional<ir::Shape> shape = type.is_tensor() ? type.shape : ir::Shape{};
+  if (IsComplex(dtype)) {
+    dtype = ir::RealOf(dtype);
+    if (shape) shape->push_back(2);
+  }
+  return ValueType{.dtype = dtype, .shape = std::move(shape)};
+}
+
+void Lowering::Refine(Val val, const ir::Type& type) {
+  if (!type.is_tensor() || !type.shape) return;
+  std::optional<ir::Shape>& shape = val.get()->type.shape;
+  if (!shape) shape = ir::Shape(type.shape->size());
+  for (size_t i = 0; i < shape->size(); ++i) {
+    const ir::Dim& captured = (*type.shape)[i];
+    if (!(*shape)[i].is_number() && !captured.is_unknown()) (*shape)[i] = captured;
+  }
+}
+
+// ---------------------------------------------------------------- nodes
+
+void Lowering::Report(const ir::Node& node, std::string id, std::string message,
+                      std::string hint) {
+  std::string location;
+  if (options_.debug != nullptr) {
+    const auto it = options_.debug->find(node.id);
+    if (it != options_.debug->end()) {
+      location = absl::StrCat(it->second.file, ":", it->second.line);
+    }
+  }
+  diagnostics_->Add({.id = std::move(id),
+                     .message = std::move(message),
+                     .op = node.op,
+                     .scope = node.scope,
+                     .location = std::move(location),
+                     .hint = std::move(hint)});
+}
+
+void Lowering::LowerNode(const ir::Node& node) {
+  const Row* row = FindRow(node.op);
+  if (row == nullptr) {
+    Report(node, "unsupported-operator", "operator is not supported",
+           "`onnx-export ops` lists what is; a plugin or a mapping file can add it");
+    return;
+  }
+  builder_.SetSource(NodePrefix(node.scope), node.id);
+  Op op(*this, node);
+  row->function(op);
+  const absl::Status status = builder_.TakeStatus();
+  if (status.ok()) return;
+  for (const ir::Value* output : node.outputs) Set(output, Item());
+  Report(node, "unsupported-form", std::string(status.message()), "");
+}
+
+void Lowering::LowerNodes(const ir::Block& block) {
+  for (const auto& node : block.nodes) LowerNode(*node);
+}
+
+std::vector<Item> Lowering::Results(const ir::Block& block) {
+  std::vector<Item> results;
+  for (const ir::Arg& arg : block.results) results.push_back(Lower(arg));
+  return results;
+}
+
+// ---------------------------------------------------------------- the whole graph
+
+void Lowering::AddInputs() {
+  for (const ir::Value* param : graph_.main.params) {
+    Set(param, builder_.Input(param->name, TypeOf(param->type)));
+  }
+}
+
+void Lowering::AddWeights() {
+  for (size_t i = 0; i < graph_.weights.size(); ++i) {
+    const ir::Weight& weight = graph_.weights[i];
+    Set(weight.value,
+        builder_.Weight(static_cast<int>(i), weight.name, TypeOf(weight.value->type)));
+  }
+}
+
+void Lowering::AddOutput(std::string name, const Item& item) {
+  if (item.is_list()) {
+    for (size_t i = 0; i < item.items.size(); ++i) {
+      AddOutput(absl::StrCat(name, ".", i), item.items[i]);
+    }
+    return;
+  }
+  if (!item.is_val()) return;
+  builder::Model& model = *builder_.model();
+  builder::Value* value = builder_.Output(item.val, std::move(name)).get();
+  model.graph.outputs.push_back(value);
+}
+
+void Lowering::AddOutputs() {
+  builder_.SetSource("", -1);
+  const std::vector<Item> results = Results(graph_.main);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const bool named = i < options_.output_names.size();
+    AddOutput(named ? options_.output_names[i] : graph_.output_names[i], results[i]);
+  }
+}
+
+void Lowering::Run() {
+  AddInputs();
+  AddWeights();
+  LowerNodes(graph_.main);
+  AddOutputs();
+}
+
+absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
+                                          const builder::OpSchemas& schemas,
+                                          diagnostics::Diagnostics* diagnostics) {
+  if (options.opset < kMinOpset || options.opset > kMaxOpset) {
+    return absl::InvalidArgumentError(absl::StrCat("--opset ", options.opset,
+                                                   ": opsets ", kMinOpset, " to ", kMaxOpset,
+                                                   " can be written"));
+  }
+  builder::Model model;
+  model.opset = options.opset;
+  Lowering lowering(graph, options, schemas, &model, diagnostics);
+  lowering.Run();
+  if (diagnostics->has_errors()) {
+    return absl::UnimplementedError(
+        absl::StrCat("the program can't be written at opset ", options.opset));
+  }
+  builder::RemoveUnused(&model);
+  return model;
+}
+
+}  // namespace rules_onnx::lowering

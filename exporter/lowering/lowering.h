@@ -1,0 +1,62 @@
+// The state of lowering one graph: what its values have become, and its inner blocks.
+#ifndef RULES_ONNX_EXPORTER_LOWERING_LOWERING_H_
+#define RULES_ONNX_EXPORTER_LOWERING_LOWERING_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exporter/builder/builder.h"
+#include "exporter/diagnostics/diagnostics.h"
+#include "exporter/ir/graph.h"
+#include "exporter/lowering/item.h"
+#include "exporter/lowering/lower.h"
+
+namespace rules_onnx::lowering {
+
+class Lowering {
+ public:
+  Lowering(const ir::Graph& graph, const LowerOptions& options,
+           const builder::OpSchemas& schemas, builder::Model* model,
+           diagnostics::Diagnostics* diagnostics);
+
+  builder::Builder& b() { return builder_; }
+  const LowerOptions& options() const { return options_; }
+  const ir::Graph& graph() const { return graph_; }
+
+  // Inputs, weights, all nodes, outputs.
+  void Run();
+
+  // Nodes of a block, in order; its params must be set before.
+  void LowerNodes(const ir::Block& block);
+  // The results of a block whose nodes are lowered.
+  std::vector<Item> Results(const ir::Block& block);
+
+  Item Get(const ir::Value* value) const;
+  void Set(const ir::Value* value, Item item);
+  // A constant argument becomes a Val where a tensor can carry it.
+  Item Lower(const ir::Arg& arg);
+
+  // The ONNX type of a tensor, number or list as captured.
+  static builder::ValueType TypeOf(const ir::Type& type);
+  // Fills in what the captured type knows of the value's sizes.
+  static void Refine(Val val, const ir::Type& type);
+
+ private:
+  void LowerNode(const ir::Node& node);
+  void Report(const ir::Node& node, std::string id, std::string message, std::string hint);
+  void AddInputs();
+  void AddWeights();
+  void AddOutputs();
+  void AddOutput(std::string name, const Item& item);
+
+  const ir::Graph& graph_;
+  const LowerOptions& options_;
+  builder::Builder builder_;
+  diagnostics::Diagnostics* diagnostics_;
+  std::map<const ir::Value*, Item> items_;
+};
+
+}  // namespace rules_onnx::lowering
+
+#endif  // RULES_ONNX_EXPORTER_LOWERING_LOWERING_H_

@@ -1,0 +1,30 @@
+#include "exporter/lowering/registry.h"
+
+#include <map>
+
+#include "exporter/lowering/families.h"
+
+namespace rules_onnx::lowering {
+
+const std::vector<const Family*>& Families() {
+  static const auto* const kFamilies = new std::vector<const Family*>{
+      &kActivation,
+      &kArithmetic,
+  };
+  return *kFamilies;
+}
+
+const Row* FindRow(absl::string_view op) {
+  static const auto* const kRows = [] {
+    auto* rows = new std::map<std::string, const Row*, std::less<>>;
+    for (const Family* family : Families()) {
+      for (const Row& row : family->rows) rows->emplace(row.op, &row);
+    }
+    return rows;
+  }();
+  auto it = kRows->find(std::string(op));
+  if (it == kRows->end()) it = kRows->find(std::string(op.substr(0, op.find('.'))));
+  return it == kRows->end() ? nullptr : it->second;
+}
+
+}  // namespace rules_onnx::lowering
