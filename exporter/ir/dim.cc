@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -29,6 +30,10 @@ struct Dim::Rep {
 
 namespace {
 
+// Larger sums say nothing to a reader; their products would take all memory.
+constexpr size_t kMaxTerms = 256;
+constexpr int kMaxParseDepth = 200;
+
 int64_t FloorDivide(int64_t a, int64_t b) {
   const int64_t q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
@@ -37,9 +42,10 @@ int64_t FloorDivide(int64_t a, int64_t b) {
 std::optional<int64_t> Apply(absl::string_view func, int64_t a, int64_t b) {
   if (func == "min") return std::min(a, b);
   if (func == "max") return std::max(a, b);
-  if (b == 0) return std::nullopt;
-  const int64_t q = FloorDivide(a, b);
-  return func == "floordiv" ? q : a - q * b;
+  if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
+  if (func == "floordiv") return FloorDivide(a, b);
+  const int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 }  // namespace
@@ -80,6 +86,7 @@ bool Dim::Equals(const Dim& other) const {
 
 Dim Dim::FromTerms(std::map<std::vector<Atom>, int64_t> terms) {
   std::erase_if(terms, [](const auto& term) { return term.second == 0; });
+  if (terms.size() > kMaxTerms) return Unknown();
   auto rep = std::make_shared<Rep>();
   rep->terms = std::move(terms);
   return Dim(std::move(rep));
@@ -88,7 +95,10 @@ Dim Dim::FromTerms(std::map<std::vector<Atom>, int64_t> terms) {
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::Unknown();
   auto terms = a.rep_->terms;
-  for (const auto& [atoms, coefficient] : b.rep_->terms) terms[atoms] += coefficient;
+  for (const auto& [atoms, coefficient] : b.rep_->terms) {
+    int64_t& sum = terms[atoms];
+    if (__builtin_add_overflow(sum, coefficient, &sum)) return Dim::Unknown();
+  }
   return Dim::FromTerms(std::move(terms));
 }
 
@@ -102,7 +112,11 @@ Dim operator*(const Dim& a, const Dim& b) {
       std::vector<Dim::Atom> atoms = atoms_a;
       atoms.insert(atoms.end(), atoms_b.begin(), atoms_b.end());
       std::sort(atoms.begin(), atoms.end());
-      terms[std::move(atoms)] += ca * cb;
+      int64_t product;
+      int64_t& sum = terms[std::move(atoms)];
+      if (__builtin_mul_overflow(ca, cb, &product) || __builtin_add_overflow(sum, product, &sum)) {
+        return Dim::Unknown();
+      }
     }
   }
   return Dim::FromTerms(std::move(terms));
@@ -122,7 +136,7 @@ Dim Dim::Function(absl::string_view name, const Dim& a, const Dim& b) {
 Dim Dim::FloorDiv(const Dim& a, const Dim& b) {
   if (!a.is_unknown() && b.is_number() && b.value() != 0) {
     const int64_t divisor = b.value();
-    const auto divides = [&](const auto& term) { return term.second % divisor == 0; };
+    const auto divides = [&](const auto& term) { return Apply("mod", term.second, divisor) == 0; };
     if (std::all_of(a.rep_->terms.begin(), a.rep_->terms.end(), divides)) {
       auto terms = a.rep_->terms;
       for (auto& [atoms, coefficient] : terms) coefficient /= divisor;
@@ -151,10 +165,9 @@ std::optional<int64_t> Dim::Evaluate(const std::map<std::string, int64_t>& bindi
         const auto b = atom.operands->second.Evaluate(bindings);
         if (a && b) value = Apply(atom.func, *a, *b);
       }
-      if (!value) return std::nullopt;
-      product *= *value;
+      if (!value || __builtin_mul_overflow(product, *value, &product)) return std::nullopt;
     }
-    sum += product;
+    if (__builtin_add_overflow(sum, product, &sum)) return std::nullopt;
   }
   return sum;
 }
@@ -263,7 +276,14 @@ class Parser {
   }
 
   absl::StatusOr<Dim> Factor() {
-    if (++depth_ > 200) return Error();
+    if (depth_ == kMaxParseDepth) return Error();
+    ++depth_;
+    absl::StatusOr<Dim> factor = DeeperFactor();
+    --depth_;
+    return factor;
+  }
+
+  absl::StatusOr<Dim> DeeperFactor() {
     SkipSpace();
     if (Take('?')) return Dim::Unknown();
     if (Take('(')) {

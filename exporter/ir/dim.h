@@ -3,7 +3,8 @@
 // Expressions only annotate a graph (types, dim_param); sizes at run time are always computed
 // from Shape. Dims are immutable values, kept in one canonical form, so that equal expressions
 // compare and print equal: a sum of products of atoms with integer coefficients, where an atom is
-// a symbol or one of floordiv, mod, min, max of two dims.
+// a symbol or one of floordiv, mod, min, max of two dims. What overflows int64 or has more than 256
+// terms is unknown.
 //
 // Text form (ToString, Parse), written and read here only:
 //   dim    = "?" | sum

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 namespace rules_onnx::ir {
 
@@ -95,6 +96,43 @@ std::unique_ptr<Node> Graph::NewNodeWithId(int32_t id, std::string op) {
   node->id = id;
   next_node_id_ = std::max(next_node_id_, id + 1);
   return node;
+}
+
+namespace {
+
+class Renumbering {
+ public:
+  void Visit(Value* value) {
+    if (value != nullptr && seen_.insert(value).second) value->id = next_value_id_++;
+  }
+  void Visit(Block& block) {
+    for (Value* param : block.params) Visit(param);
+    for (const auto& node : block.nodes) {
+      old_node_ids_.push_back(node->id);
+      node->id = static_cast<int32_t>(old_node_ids_.size()) - 1;
+      for (Value* output : node->outputs) Visit(output);
+      for (const auto& inner : node->blocks) Visit(*inner);
+    }
+  }
+  std::vector<int32_t> TakeOldNodeIds() { return std::move(old_node_ids_); }
+
+ private:
+  std::unordered_set<const Value*> seen_;
+  int32_t next_value_id_ = 0;
+  std::vector<int32_t> old_node_ids_;
+};
+
+}  // namespace
+
+std::vector<int32_t> Graph::Renumber() {
+  Renumbering renumbering;
+  for (const Weight& weight : weights) renumbering.Visit(weight.value);
+  renumbering.Visit(main);
+  for (const auto& value : values_) renumbering.Visit(value.get());
+  std::vector<int32_t> old_node_ids = renumbering.TakeOldNodeIds();
+  next_value_id_ = static_cast<int32_t>(values_.size());
+  next_node_id_ = static_cast<int32_t>(old_node_ids.size());
+  return old_node_ids;
 }
 
 void ForEachNode(const Block& block, const std::function<void(const Node&)>& visit) {

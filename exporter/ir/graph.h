@@ -198,6 +198,11 @@ class Graph {
   Value* NewValueWithId(int32_t id, Type type, std::string name);
   std::unique_ptr<Node> NewNodeWithId(int32_t id, std::string op);
 
+  // Gives values and nodes the ids 0, 1, … in order of appearance: weights, inputs, then node by
+  // node its outputs and blocks. Values that nothing defines any more come last. Returns the
+  // nodes' earlier ids, by new id.
+  std::vector<int32_t> Renumber();
+
   const std::vector<std::unique_ptr<Value>>& values() const { return values_; }
   int32_t num_node_ids() const { return next_node_id_; }
 

@@ -12,7 +12,9 @@ struct VerifyOptions {
 };
 
 // Every value is defined once, before its uses and in scope; outputs and blocks fit the operator;
-// names of inputs, outputs and weights are unique; arguments fit the schema where it is known.
+// inputs and weights have names, all different, and so have outputs; arguments fit the schema
+// where it is known (built in, or in Graph::custom_schemas); literals have the bytes and types the
+// elements that they say.
 // The message names the first node that does not hold.
 absl::Status VerifyGraph(const Graph& graph, const VerifyOptions& options = {});
 
