@@ -1,0 +1,64 @@
+#include "exporter/onnx/tensor_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/files/errors.h"
+
+namespace rules_onnx::onnx_format {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status CheckReplaceable(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return absl::OkStatus();
+  if (!fs::is_directory(path, error)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", path, ": it is a file, and a folder of tensors goes there"));
+  }
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.symlink_status(error).type() == fs::file_type::regular) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot write ", path, ": the folder holds ", entry.path().filename().string(),
+        ", which is no tensor"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TensorFolder> TensorFolder::Create(const std::string& path) {
+  if (auto status = CheckReplaceable(path); !status.ok()) return status;
+  const fs::path parent = fs::path(path).parent_path();
+  for (int i = 0;; ++i) {
+    const fs::path temporary = parent / absl::StrCat(".rules_onnx-", getpid(), "-", i, ".tensors");
+    if (mkdir(temporary.c_str(), 0777) == 0) return TensorFolder(path, temporary.string());
+    if (errno != EEXIST) return files::SystemError(errno, "write", path);
+  }
+}
+
+TensorFolder::TensorFolder(TensorFolder&& other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, "")) {}
+
+TensorFolder::~TensorFolder() {
+  std::error_code error;
+  if (!temporary_.empty()) fs::remove_all(temporary_, error);
+}
+
+absl::Status TensorFolder::Commit() {
+  std::error_code error;
+  fs::remove_all(path_, error);
+  if (!error) fs::rename(temporary_, path_, error);
+  if (error) return files::SystemError(error.value(), "write", path_);
+  temporary_.clear();
+  return absl::OkStatus();
+}
+
+}  // namespace rules_onnx::onnx_format
