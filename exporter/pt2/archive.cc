@@ -1,0 +1,158 @@
+#include "exporter/pt2/archive.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+
+namespace rules_onnx::pt2 {
+namespace {
+
+// "name/" of the folder that torch puts every entry into.
+std::string RootOf(const zip::ZipReader& zip) {
+  if (zip.entries().empty()) return "";
+  const std::string& name = zip.entries().front().name;
+  return name.substr(0, name.find('/') + 1);
+}
+
+// "a" of every "root/models/a.json".
+std::vector<std::string> ModelNames(const zip::ZipReader& zip, const std::string& root) {
+  std::vector<std::string> names;
+  for (const zip::Entry& entry : zip.entries()) {
+    absl::string_view name = entry.name;
+    if (absl::ConsumePrefix(&name, absl::StrCat(root, "models/")) &&
+        absl::ConsumeSuffix(&name, ".json")) {
+      names.emplace_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Why a zip file without a model is none.
+std::string DescribeForeign(const zip::ZipReader& zip, const std::string& root) {
+  const auto has = [&](absl::string_view entry) { return zip.Find(absl::StrCat(root, entry)); };
+  if (zip.Find("serialized_exported_program.json") != nullptr) {
+    return "it is an exported program in the format of torch 2.1 to 2.7; load it with "
+           "torch.export.load and save it again with torch 2.8 or later";
+  }
+  if (has("constants.pkl")) return "it is a TorchScript program; give it the name .pt";
+  if (has("data.pkl")) {
+    return "it was written by torch.save and holds no program; save one with torch.export.save";
+  }
+  for (const zip::Entry& entry : zip.entries()) {
+    if (absl::StrContains(entry.name, "data/aotinductor/")) {
+      return "it is a package compiled by AOTInductor, which holds no graph; save the exported "
+             "program with torch.export.save";
+    }
+  }
+  return "it is a zip file without an exported program";
+}
+
+absl::StatusOr<std::string> ChooseModel(const zip::ZipReader& zip, const std::string& root,
+                                        const std::string& model) {
+  const std::vector<std::string> names = ModelNames(zip, root);
+  if (names.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(zip.path(), " is no .pt2 program: ", DescribeForeign(zip, root)));
+  }
+  if (model.empty() && names.size() == 1) return names.front();
+  if (std::find(names.begin(), names.end(), model) != names.end()) return model;
+  return absl::InvalidArgumentError(absl::StrCat(
+      zip.path(), model.empty() ? " holds several models" : absl::StrCat(" holds no model '", model, "'"),
+      "; choose one of ", absl::StrJoin(names, ", ")));
+}
+
+// The bytes from the start of the storage up to the last one that the view touches.
+__int128 EndOfView(const Payload& payload) {
+  __int128 last = payload.storage_offset;
+  for (size_t i = 0; i < payload.sizes.size(); ++i) {
+    if (payload.sizes[i] == 0) return 0;
+    last += static_cast<__int128>(payload.sizes[i] - 1) * payload.strides[i];
+  }
+  return (last + 1) * static_cast<__int128>(ir::ElementSize(payload.dtype));
+}
+
+bool IsCountable(const Payload& payload) {
+  constexpr __int128 kMax = INT64_MAX;
+  __int128 bytes = ir::ElementSize(payload.dtype);
+  for (const int64_t size : payload.sizes) {
+    bytes *= size;
+    if (bytes > kMax) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<Archive> Archive::Open(const std::string& path, const std::string& model) {
+  auto zip = zip::ZipReader::Open(path);
+  if (!zip.ok()) return zip.status();
+  std::string root = RootOf(*zip);
+  auto name = ChooseModel(*zip, root, model);
+  if (!name.ok()) return name.status();
+  if (zip->Find(absl::StrCat(root, "byteorder")) != nullptr) {
+    const auto order = zip->Read(absl::StrCat(root, "byteorder"));
+    if (!order.ok()) return order.status();
+    if (*order != "little") {
+      return absl::UnimplementedError(absl::StrCat(
+          path, ": byte order '", *order, "'; only little-endian files are supported"));
+    }
+  }
+  Archive archive(*std::move(zip), std::move(root), *std::move(name));
+  for (const auto& [folder, suffix] : {std::pair("data/weights/", "_weights_config.json"),
+                                       std::pair("data/constants/", "_constants_config.json")}) {
+    if (absl::Status status = archive.ReadPayloads(folder, suffix); !status.ok()) return status;
+  }
+  return archive;
+}
+
+absl::Status Archive::ReadPayloads(absl::string_view folder, absl::string_view config_suffix) {
+  const std::string config = absl::StrCat(folder, model_, config_suffix);
+  const auto text = zip_.Read(absl::StrCat(root_, config));
+  if (!text.ok()) return text.status();
+  auto payloads = DecodePayloads(absl::StrCat(path(), ": ", config), *text);
+  if (!payloads.ok()) return payloads.status();
+  for (auto& [name, payload] : *payloads) {
+    tensors_.emplace(name, Place{std::string(folder), std::move(payload)});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ProgramDef> Archive::ReadProgram() const {
+  const std::string entry = absl::StrCat("models/", model_, ".json");
+  const auto text = zip_.Read(absl::StrCat(root_, entry));
+  if (!text.ok()) return text.status();
+  return DecodeProgram(absl::StrCat(path(), ": ", entry), *text);
+}
+
+absl::StatusOr<std::unique_ptr<weights::TensorSource>> Archive::OpenTensor(
+    absl::string_view name) const {
+  const auto error = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(path(), ": tensor '", name, "' ", what));
+  };
+  const auto it = tensors_.find(name);
+  if (it == tensors_.end()) return error("is not in the file");
+  const Payload& payload = it->second.payload;
+  if (payload.use_pickle || !payload.has_tensor) {
+    return absl::UnimplementedError(absl::StrCat(
+        path(), ": '", name, "' is no plain tensor (a custom object or tensor subclass), which "
+        "cannot be exported"));
+  }
+  const std::string entry_name = absl::StrCat(root_, it->second.folder, payload.path_name);
+  const zip::Entry* const entry = zip_.Find(entry_name);
+  if (entry == nullptr) return error(absl::StrCat("lacks its data, entry ", entry_name));
+  if (!entry->stored()) return error(absl::StrCat("is compressed (entry ", entry_name, "), which torch never does"));
+  if (!IsCountable(payload) || EndOfView(payload) > static_cast<__int128>(entry->size)) {
+    return error(absl::StrCat("reaches beyond its data, entry ", entry_name));
+  }
+  return weights::FileSource(payload.dtype, payload.sizes,
+                             weights::FileView{path(), entry->offset, entry->size,
+                                               payload.storage_offset, payload.strides});
+}
+
+}  // namespace rules_onnx::pt2

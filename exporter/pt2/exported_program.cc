@@ -1,0 +1,212 @@
+#include "exporter/pt2/exported_program.h"
+
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "exporter/pt2/archive.h"
+#include "exporter/pt2/importer.h"
+#include "exporter/pt2/symbols.h"
+#include "exporter/pt2/tree_spec.h"
+
+namespace rules_onnx::pt2 {
+namespace {
+
+using ir::Arg;
+
+constexpr uint64_t kLargestLiteral = 1024;
+
+// Names of one graph's inputs, outputs and weights.
+class UniqueNames {
+ public:
+  // The name itself where it is free, else with a number.
+  std::string Take(const std::string& name) {
+    std::string unique = name;
+    for (int i = 1; !taken_.insert(unique).second; ++i) unique = absl::StrCat(name, "_", i);
+    return unique;
+  }
+
+ private:
+  std::set<std::string> taken_;
+};
+
+class ProgramReader {
+ public:
+  ProgramReader(const Archive& archive, const ProgramDef& def,
+                diagnostics::Diagnostics* diagnostics)
+      : archive_(archive), def_(def), diagnostics_(diagnostics),
+        emitter_(&program_.graph, &program_.debug) {}
+
+  absl::StatusOr<capture::Program> Read() {
+    std::vector<Arg> inputs(def_.inputs.size());
+    if (absl::Status status = ReadTensors(&inputs); !status.ok()) return status;
+    ReadInputs(&inputs);
+    Importer importer(archive_.path(), &emitter_);
+    auto outputs = importer.ImportGraph(def_.graph, std::move(inputs));
+    if (!outputs.ok()) return outputs.status();
+    ReadOutputs(*outputs);
+    DescribeSymbols(def_.ranges, def_.hints, &program_.graph);
+    return std::move(program_);
+  }
+
+ private:
+  absl::Status Error(absl::string_view message) const {
+    return absl::InvalidArgumentError(absl::StrCat(archive_.path(), ": ", message));
+  }
+
+  // Parameters, buffers and constants; weights take their names before inputs do.
+  absl::Status ReadTensors(std::vector<Arg>* inputs) {
+    for (size_t i = 0; i < def_.inputs.size(); ++i) {
+      const InputSpec& spec = def_.inputs[i];
+      if (spec.kind != InputSpec::Kind::kParameter && spec.kind != InputSpec::Kind::kBuffer &&
+          spec.kind != InputSpec::Kind::kTensorConstant) {
+        continue;
+      }
+      auto source = archive_.OpenTensor(spec.target);
+      if (!source.ok()) return source.status();
+      if (absl::Status status = CheckType(spec, **source); !status.ok()) return status;
+      if (spec.kind == InputSpec::Kind::kTensorConstant && (*source)->bytes() <= kLargestLiteral) {
+        auto literal = ReadLiteral(**source);
+        if (!literal.ok()) return literal.status();
+        (*inputs)[i] = EmitConstant(spec, *std::move(literal));
+      } else {
+        (*inputs)[i] = AddWeight(spec, *std::move(source));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The graph's type of a tensor must be that of its data.
+  absl::Status CheckType(const InputSpec& spec, const weights::TensorSource& source) const {
+    const auto info = def_.graph.values.find(spec.name);
+    if (info == def_.graph.values.end()) {
+      return Error(absl::StrCat("the type of '", spec.target, "' is missing"));
+    }
+    const ir::Type& type = info->second.type;
+    bool fits = type.is_tensor() && type.dtype == source.dtype() && type.shape &&
+                type.shape->size() == source.shape().size();
+    for (size_t i = 0; fits && i < source.shape().size(); ++i) {
+      fits = (*type.shape)[i].Equals(source.shape()[i]);
+    }
+    if (fits) return absl::OkStatus();
+    return Error(absl::StrCat("'", spec.target, "' is ", type.ToString(),
+                              " in the graph, and its data has another type"));
+  }
+
+  absl::StatusOr<Arg::Literal> ReadLiteral(const weights::TensorSource& source) const {
+    auto literal = std::make_shared<ir::TensorLiteral>();
+    literal->dtype = source.dtype();
+    literal->shape = source.shape();
+    if (absl::Status status = weights::ReadAll(source, &literal->bytes); !status.ok()) {
+      return status;
+    }
+    return Arg::Literal(std::move(literal));
+  }
+
+  ir::Type TypeOfInput(const InputSpec& spec) const {
+    return def_.graph.values.at(spec.name).type;
+  }
+
+  ir::Value* EmitConstant(const InputSpec& spec, Arg::Literal literal) {
+    return emitter_.Emit("prim::Constant", {{"value", std::move(literal)}}, TypeOfInput(spec),
+                         spec.target);
+  }
+
+  ir::Value* AddWeight(const InputSpec& spec, std::unique_ptr<weights::TensorSource> source) {
+    const std::string name = names_.Take(spec.target);
+    ir::Value* const value = program_.graph.NewValue(TypeOfInput(spec), name);
+    program_.graph.weights.push_back(
+        {.value = value, .name = name, .is_parameter = spec.kind == InputSpec::Kind::kParameter});
+    program_.sources.push_back(std::move(source));
+    return value;
+  }
+
+  // The path of each user input, beside def_.inputs; "" for the others.
+  std::vector<std::string> InputPaths() const {
+    std::vector<std::string> paths(def_.inputs.size());
+    std::vector<size_t> places;
+    for (size_t i = 0; i < def_.inputs.size(); ++i) {
+      const auto kind = def_.inputs[i].kind;
+      if (kind != InputSpec::Kind::kUser && kind != InputSpec::Kind::kConstant) continue;
+      paths[i] = def_.inputs[i].name;
+      places.push_back(i);
+    }
+    const auto names = InputNames(def_.in_spec, def_.argument_names, def_.namedtuple_fields);
+    if (!names.ok() || names->size() != places.size()) return paths;
+    for (size_t i = 0; i < places.size(); ++i) paths[places[i]] = (*names)[i];
+    return paths;
+  }
+
+  void ReadInputs(std::vector<Arg>* inputs) {
+    const std::vector<std::string> paths = InputPaths();
+    for (size_t i = 0; i < def_.inputs.size(); ++i) {
+      const InputSpec& spec = def_.inputs[i];
+      if (spec.kind != InputSpec::Kind::kUser) continue;
+      const auto info = def_.graph.values.find(spec.name);
+      if (info == def_.graph.values.end()) continue;  // a number or None that the export fixed
+      ir::Value* const value =
+          program_.graph.NewValue(info->second.type, names_.Take(paths[i]));
+      program_.graph.main.params.push_back(value);
+      const Arg& known = info->second.known;
+      (*inputs)[i] = known.is_none() ? Arg(value) : known;
+    }
+  }
+
+  std::vector<std::string> OutputPaths(size_t count) const {
+    auto names = OutputNames(def_.out_spec, def_.namedtuple_fields);
+    if (names.ok() && names->size() == count) return *std::move(names);
+    std::vector<std::string> paths;
+    for (size_t i = 0; i < count; ++i) paths.push_back(absl::StrCat("output.", i));
+    return paths;
+  }
+
+  void ReadOutputs(const std::vector<Arg>& outputs) {
+    std::vector<Arg> results;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const OutputSpec& spec = def_.outputs[i];
+      if (spec.kind == OutputSpec::Kind::kUser) results.push_back(outputs[i]);
+      if (spec.kind == OutputSpec::Kind::kMutation) WarnOfMutation(spec.target);
+    }
+    const std::vector<std::string> paths = OutputPaths(results.size());
+    ir::Graph& graph = program_.graph;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].is_none() || results[i].is_string()) {
+        graph.dropped_outputs.push_back({paths[i], results[i].is_none() ? "None" : "str"});
+        continue;
+      }
+      graph.main.results.push_back(results[i]);
+      graph.output_names.push_back(names_.Take(paths[i]));
+    }
+  }
+
+  void WarnOfMutation(const std::string& target) {
+    diagnostics_->Add({.severity = diagnostics::Severity::kWarning,
+                       .id = "dropped-mutation",
+                       .message = absl::StrCat("the program changes ", target,
+                                               "; its final state is not an output")});
+  }
+
+  const Archive& archive_;
+  const ProgramDef& def_;
+  diagnostics::Diagnostics* diagnostics_;
+  capture::Program program_;
+  Emitter emitter_;
+  UniqueNames names_;
+};
+
+}  // namespace
+
+absl::StatusOr<capture::Program> ReadExportedProgram(const std::string& path,
+                                                     const ReadOptions& options,
+                                                     diagnostics::Diagnostics* diagnostics) {
+  const auto archive = Archive::Open(path, options.model);
+  if (!archive.ok()) return archive.status();
+  const auto def = archive->ReadProgram();
+  if (!def.ok()) return def.status();
+  return ProgramReader(*archive, *def, diagnostics).Read();
+}
+
+}  // namespace rules_onnx::pt2

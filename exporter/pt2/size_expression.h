@@ -1,0 +1,24 @@
+// Sizes as `.pt2` files write them: the srepr text of a sympy expression.
+//
+//   expression = name "(" [ argument { "," argument } ] ")"
+//   argument   = expression | integer | string | name "=" name
+//
+// e.g. Add(FloorDiv(Symbol('s53', positive=True, integer=True), Integer(2)), Integer(1)).
+// Names are sympy's (Add, Mul, Pow, Mod, Max, Min, Integer, Rational, Symbol) and those of
+// torch.utils._sympy.functions (FloorDiv, CleanDiv, PythonMod, CeilToInt, …).
+#ifndef RULES_ONNX_EXPORTER_PT2_SIZE_EXPRESSION_H_
+#define RULES_ONNX_EXPORTER_PT2_SIZE_EXPRESSION_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "exporter/ir/dim.h"
+
+namespace rules_onnx::pt2 {
+
+// The dim that the text stands for; unknown where the expression uses a function that dims do not
+// have. An error where the text is not of the grammar above.
+absl::StatusOr<ir::Dim> ParseSizeExpression(absl::string_view text);
+
+}  // namespace rules_onnx::pt2
+
+#endif  // RULES_ONNX_EXPORTER_PT2_SIZE_EXPRESSION_H_
