@@ -11,6 +11,10 @@
 //   prim::Loop(max_trip_count: int, cond: bool, carried: list)
 //                                          one block: params (iteration, carried…), results
 //                                          (condition, carried…); outputs = carried
+//   prim::Scan(init: list, xs: list)       one block, run for each index of the tensors' axis 0:
+//                                          params (carried…, slices of xs…), results (carried…,
+//                                          ys…); outputs = carried…, ys… stacked along axis 0
+//   prim::Constant(value: literal)         a small constant tensor
 //   prim::ListConstruct(items: list)       a list that is changed later or has values as items
 //   prim::ListUnpack, prim::TupleUnpack(self), prim::TupleConstruct(items: list),
 //   prim::TupleIndex(self, index: int), prim::DictConstruct(items: list of key, value, …)

@@ -260,7 +260,27 @@ class Verifier {
     return absl::OkStatus();
   }
 
+  static absl::Status CheckScan(const Node& node, const Place& where) {
+    const Arg* const init = node.Find("init");
+    const Arg* const xs = node.Find("xs");
+    if (init == nullptr || !init->is_list() || xs == nullptr || !xs->is_list()) {
+      return Error(where, "has no lists 'init' and 'xs'");
+    }
+    if (node.blocks.size() != 1) {
+      return Error(where, absl::StrCat("has ", node.blocks.size(), " blocks instead of 1"));
+    }
+    const Block& block = *node.blocks.front();
+    if (block.params.size() != init->list().size() + xs->list().size()) {
+      return Error(where, absl::StrCat("its block has ", block.params.size(), " parameters"));
+    }
+    if (block.results.size() != node.outputs.size() || node.outputs.size() < init->list().size()) {
+      return Error(where, absl::StrCat("its block has ", block.results.size(), " results"));
+    }
+    return absl::OkStatus();
+  }
+
   static absl::Status CheckBlocks(const Node& node, const Place& where) {
+    if (node.op == "prim::Scan") return CheckScan(node, where);
     const bool is_loop = node.op == "prim::Loop";
     const size_t blocks = node.op == "prim::If" ? 2 : is_loop ? 1 : 0;
     if (node.blocks.size() != blocks) {
