@@ -162,7 +162,7 @@ class Printer {
       return absl::StrCat("complex(", FloatText(arg.as_complex().real()), ", ",
                           FloatText(arg.as_complex().imag()), ")");
     }
-    if (arg.is_string()) return absl::StrCat("'", absl::Utf8SafeCEscape(arg.as_string()), "'");
+    if (arg.is_string()) return absl::StrCat("'", absl::CEscape(arg.as_string()), "'");
     if (arg.is_dtype()) return std::string(DTypeName(arg.as_dtype()));
     if (arg.is_literal()) return LiteralText(arg.literal());
     return absl::StrCat("[", ArgsText(arg.list()), "]");
