@@ -89,8 +89,6 @@ def rules_onnx_binary(name, visibility = None):
       name: name of the program.
       visibility: default: everybody.
     """
-    if not native.glob(["main.cc"]):
-        return
     cc_binary(
         name = name,
         srcs = ["main.cc"],

@@ -1,0 +1,257 @@
+"""onnx_export: ONNX artifacts of a PyTorch program."""
+
+load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "add_options", "option_attributes")
+load(":providers.bzl", "OnnxInfo", "TorchModelInfo")
+
+EXPORTER_TOOLCHAIN = "@rules_onnx//rules:exporter_toolchain_type"
+VERIFY_PYTHON_TOOLCHAIN = "@rules_onnx//rules:verify_python_toolchain_type"
+
+_LAYOUTS = ["none", "single", "per_tensor", "shared"]
+
+def _check_unique(values, attribute):
+    if not values:
+        fail("no value is given", attr = attribute)
+    seen = {}
+    for value in values:
+        if value in seen:
+            fail("%s is given twice" % value, attr = attribute)
+        seen[value] = True
+
+def _layouts(ctx):
+    layouts = ctx.attr.external_data.split(",")
+    for layout in layouts:
+        if layout not in _LAYOUTS:
+            fail("%r is none of %s" % (layout, ", ".join(_LAYOUTS)), attr = "external_data")
+    _check_unique(layouts, "external_data")
+    return layouts
+
+def _opsets(ctx):
+    _check_unique(ctx.attr.opsets, "opsets")
+    return ctx.attr.opsets
+
+def _output_template(ctx, opsets, layouts):
+    template = ctx.attr.output
+    if not template:
+        return ctx.label.name + (".opset{opset}" if len(opsets) > 1 else "") + \
+               (".{external_data}" if len(layouts) > 1 else "") + ".onnx"
+    for field, values in (("{opset}", opsets), ("{external_data}", layouts)):
+        if len(values) > 1 and field not in template:
+            fail("%r must hold %s, since there are %d of them" % (template, field, len(values)), attr = "output")
+    return template
+
+def _add_inputs(args, ctx, input_files):
+    args.add_all(ctx.attr.inputs, before_each = "--inputs")
+    args.add_all(input_files, before_each = "--inputs")
+
+def _program(ctx):
+    """The program, and the example inputs that are files."""
+    if TorchModelInfo in ctx.attr.model:
+        info = ctx.attr.model[TorchModelInfo]
+        own_inputs = ctx.attr.inputs or ctx.attr.input_files
+        return info.program, ctx.files.input_files if own_inputs else [info.inputs]
+    return ctx.file.model, ctx.files.input_files
+
+def _torch_capture(ctx, exporter, program):
+    """Arguments and tools for what only LibTorch reads."""
+    if program.extension == "pt2":
+        return [], []
+    if not exporter.torch_capture:
+        fail("%s needs onnx-capture-torch, which the exporter toolchain has not" % program.short_path, attr = "model")
+    return ["--torch-capture", exporter.torch_capture.executable], [exporter.torch_capture]
+
+def _capture(ctx, exporter, program, input_files):
+    graph = ctx.actions.declare_file(ctx.label.name + ".graph")
+    weights = ctx.actions.declare_file(ctx.label.name + ".weights")
+    debug = ctx.actions.declare_file(ctx.label.name + ".debug")
+    torch_args, tools = _torch_capture(ctx, exporter, program)
+    args = ctx.actions.args()
+    args.add("capture")
+    args.add("--model", program)
+    _add_inputs(args, ctx, input_files)
+    add_options(args, CAPTURE_OPTIONS, ctx.attr)
+    args.add_all(torch_args)
+    args.add("--graph", graph)
+    args.add("--weights", weights)
+    args.add("--debug", debug)
+    ctx.actions.run(
+        mnemonic = "OnnxCapture",
+        executable = exporter.exporter,
+        arguments = [args],
+        inputs = [program] + input_files,
+        outputs = [graph, weights, debug],
+        tools = tools,
+        progress_message = "Capturing %s" % program.short_path,
+    )
+    return graph, weights, debug
+
+def _declare_data(ctx, layout, model_name):
+    """The files that the writer puts beside a model."""
+    if layout == "single":
+        return [ctx.actions.declare_file(model_name + ".data")]
+    if layout == "per_tensor":
+        return [ctx.actions.declare_directory(model_name + ".tensors")]
+    return []
+
+def _lower(ctx, exporter, captured, opset, layout, name):
+    graph, weights, debug = captured
+    model = ctx.actions.declare_file(name)
+    unused = ctx.actions.declare_file(name + ".unused_inputs")
+    shared = layout == "shared"
+    data = _declare_data(ctx, layout, name)
+    args = ctx.actions.args()
+    args.add("lower")
+    args.add("--graph", graph)
+    args.add("--debug", debug)
+    args.add("--opset", opset)
+    args.add("--external-data", layout)
+    if shared:
+        args.add("--weights-name", weights.basename)
+    else:
+        args.add("--weights", weights)
+    add_options(args, LOWER_OPTIONS, ctx.attr)
+    args.add("--unused-inputs", unused)
+    args.add("--output", model)
+    ctx.actions.run(
+        mnemonic = "OnnxLower",
+        executable = exporter.exporter,
+        arguments = [args],
+        # Debug last: it is read for messages and doc strings only.
+        inputs = [graph] + ([] if shared else [weights]) + [debug],
+        outputs = [model, unused] + data,
+        unused_inputs_list = unused,
+        progress_message = "Lowering %s to opset %d, external data %s" % (ctx.label, opset, layout),
+    )
+    return struct(opset = opset, external_data = layout, model = model, data = [weights] if shared else data)
+
+def _test_data(ctx, exporter, python, program, input_files, artifacts):
+    """Inputs and expected outputs in the form of ONNX's own backend tests."""
+    directory = ctx.actions.declare_directory(ctx.label.name + ".test_data")
+    torch_args, tools = _torch_capture(ctx, exporter, program)
+    args = ctx.actions.args()
+    args.add("verify")
+    args.add("--model", program)
+    for artifact in artifacts:
+        args.add("--onnx", artifact.model)
+    _add_inputs(args, ctx, input_files)
+    args.add_all(torch_args)
+    args.add("--python", python.python)
+    args.add("--test-data-dir", directory.path)
+    ctx.actions.run(
+        mnemonic = "OnnxVerify",
+        executable = exporter.exporter,
+        arguments = [args],
+        inputs = depset(
+            [program] + input_files + [artifact.model for artifact in artifacts] +
+            [file for artifact in artifacts for file in artifact.data],
+            transitive = [python.files],
+        ),
+        outputs = [directory],
+        tools = tools,
+        progress_message = "Verifying %s" % ctx.label,
+    )
+    return directory
+
+def _onnx_export_impl(ctx):
+    exporter = ctx.toolchains[EXPORTER_TOOLCHAIN]
+    opsets = _opsets(ctx)
+    layouts = _layouts(ctx)
+    template = _output_template(ctx, opsets, layouts)
+    program, input_files = _program(ctx)
+
+    captured = _capture(ctx, exporter, program, input_files)
+    graph, weights, debug = captured
+    artifacts = [
+        _lower(ctx, exporter, captured, opset, layout, template.format(opset = opset, external_data = layout))
+        for layout in layouts
+        for opset in opsets
+    ]
+    test_data = _test_data(
+        ctx,
+        exporter,
+        ctx.toolchains[VERIFY_PYTHON_TOOLCHAIN],
+        program,
+        input_files,
+        artifacts,
+    )
+
+    models = [artifact.model for artifact in artifacts]
+    data = depset([file for artifact in artifacts for file in artifact.data])
+    files = depset(models, transitive = [data])
+    groups = {
+        "opset%d" % opset: depset(
+            [artifact.model for artifact in artifacts if artifact.opset == opset],
+            transitive = [depset([
+                file
+                for artifact in artifacts
+                if artifact.opset == opset
+                for file in artifact.data
+            ])],
+        )
+        for opset in opsets
+    }
+    return [
+        DefaultInfo(files = files, runfiles = ctx.runfiles(transitive_files = files)),
+        OnnxInfo(
+            artifacts = artifacts,
+            debug = debug,
+            graph = graph,
+            inputs = ctx.attr.inputs,
+            input_files = input_files,
+            program = program,
+            weights = weights,
+        ),
+        OutputGroupInfo(
+            data = data,
+            graph = depset([graph, debug]),
+            test_data = depset([test_data]),
+            **groups
+        ),
+    ]
+
+_ATTRIBUTES = {
+    "external_data": attr.string(
+        default = "none",
+        doc = "Where tensors of 1 kB and more lie: in the model (none), in one file beside it (single), in a file each (per_tensor), " +
+              "or in the one weights file of this target (shared). Several layouts are separated by commas.",
+    ),
+    "input_files": attr.label_list(
+        allow_files = [".npz", ".pb", ".pt"],
+        doc = "Example inputs that are files, after those of inputs: a tuple written by torch.save, a .npz archive, ONNX tensors.",
+    ),
+    "inputs": attr.string_list(
+        doc = "Example inputs in order: \"x:float32[N=10,3,224,224]\" is the input x with a dynamic axis N of example size 10. " +
+              "Without inputs and input_files, those of a torch_model are taken.",
+    ),
+    "model": attr.label(
+        mandatory = True,
+        allow_single_file = [".pt", ".pt2"],
+        doc = "The program: a torch_model, or a file written by torch.jit.save (.pt) or torch.export.save (.pt2).",
+    ),
+    "opsets": attr.int_list(
+        default = [18],
+        doc = "Opsets, each an artifact of its own.",
+    ),
+    "output": attr.string(
+        doc = "File name of the artifacts, with {opset} and {external_data} where there are several; " +
+              "default: NAME.onnx, NAME.opset{opset}.onnx, NAME.opset{opset}.{external_data}.onnx.",
+    ),
+}
+
+onnx_export = rule(
+    implementation = _onnx_export_impl,
+    attrs = dict(
+        _ATTRIBUTES,
+        **dict(option_attributes(CAPTURE_OPTIONS), **option_attributes(LOWER_OPTIONS))
+    ),
+    toolchains = [EXPORTER_TOOLCHAIN, VERIFY_PYTHON_TOOLCHAIN],
+    incompatible_use_toolchain_transition = True,
+    provides = [OnnxInfo],
+    doc = """Exports a PyTorch program to ONNX at one or more opsets.
+
+The program is captured once (OnnxCapture), and each opset and layout is an
+action of its own (OnnxLower) that needs neither LibTorch nor, with
+external_data = "shared", the weights.
+
+Output groups: opsetN (artifacts of one opset and their data), data, graph,
+test_data (inputs and expected outputs as ONNX's test_data_set_0).""",
+)

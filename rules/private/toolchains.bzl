@@ -1,0 +1,50 @@
+"""Toolchains of rules_onnx."""
+
+def _onnx_exporter_toolchain_impl(ctx):
+    return [platform_common.ToolchainInfo(
+        exporter = ctx.attr.exporter[DefaultInfo].files_to_run,
+        torch_capture = ctx.attr.torch_capture[DefaultInfo].files_to_run if ctx.attr.torch_capture else None,
+    )]
+
+onnx_exporter_toolchain = rule(
+    implementation = _onnx_exporter_toolchain_impl,
+    attrs = {
+        "exporter": attr.label(
+            mandatory = True,
+            cfg = "exec",
+            executable = True,
+            doc = "The program onnx-export.",
+        ),
+        "torch_capture": attr.label(
+            cfg = "exec",
+            executable = True,
+            doc = "The program onnx-capture-torch, which reads .pt files; without it only .pt2 files can be exported.",
+        ),
+    },
+    incompatible_use_toolchain_transition = True,
+    doc = "The exporter, for toolchains of type @rules_onnx//rules:exporter_toolchain_type.",
+)
+
+def _onnx_python_toolchain_impl(ctx):
+    return [platform_common.ToolchainInfo(
+        python = ctx.file.python,
+        files = depset(
+            [ctx.file.python],
+            transitive = [ctx.attr.python[DefaultInfo].default_runfiles.files],
+        ),
+    )]
+
+onnx_python_toolchain = rule(
+    implementation = _onnx_python_toolchain_impl,
+    attrs = {
+        "python": attr.label(
+            mandatory = True,
+            allow_single_file = True,
+            cfg = "exec",
+            doc = "A Python interpreter, or a program that starts one.",
+        ),
+    },
+    incompatible_use_toolchain_transition = True,
+    doc = """A Python, for toolchains of the types @rules_onnx//rules:verify_python_toolchain_type
+(with onnx, onnxruntime and numpy) and @rules_onnx//rules:model_python_toolchain_type (with torch).""",
+)
