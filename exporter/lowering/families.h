@@ -8,6 +8,15 @@ namespace rules_onnx::lowering {
 
 extern const Family kActivation;
 extern const Family kArithmetic;
+extern const Family kMath;
+extern const Family kCompare;
+extern const Family kLinear;
+extern const Family kConv;
+extern const Family kNorm;
+extern const Family kReduce;
+extern const Family kAttention;
+extern const Family kPool;
+extern const Family kAdaptivePool;
 
 }  // namespace rules_onnx::lowering
 

@@ -154,6 +154,11 @@ void Lowering::AddOutput(std::string name, const Item& item) {
     }
     return;
   }
+  if (item.failed() && !diagnostics_->has_errors()) {
+    diagnostics_->Add({.id = "unsupported-value",
+                       .message = absl::StrCat("output ", name, " depends on a result that ",
+                                               "is not exported")});
+  }
   if (!item.is_val()) return;
   builder::Model& model = *builder_.model();
   builder::Value* value = builder_.Output(item.val, std::move(name)).get();

@@ -10,6 +10,15 @@ const std::vector<const Family*>& Families() {
   static const auto* const kFamilies = new std::vector<const Family*>{
       &kActivation,
       &kArithmetic,
+      &kMath,
+      &kCompare,
+      &kLinear,
+      &kConv,
+      &kNorm,
+      &kReduce,
+      &kAttention,
+      &kPool,
+      &kAdaptivePool,
   };
   return *kFamilies;
 }

@@ -1,0 +1,177 @@
+// Pooling to a given output size. Window i of n over an axis of size s is
+// [floor(i · s / n), ceil((i + 1) · s / n)): windows of unequal sizes that may overlap.
+#include <numeric>
+
+#include "exporter/lowering/families.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+struct Windows {
+  Val starts, ends;  // [n]
+};
+
+Windows WindowsOf(Builder& b, Val size, Val count) {
+  const Val i = b.Range(b.Int(0), count, b.Int(1));
+  const Val rounding = b.Sub(count, b.Int(1));
+  return {b.Div(b.Mul(i, size), count),
+          b.Div(b.Add(b.Mul(b.Add(i, b.Int(1)), size), rounding), count)};
+}
+
+// The output sizes; a None keeps the input's.
+Vals OutputSizes(Op& op, Val x, int spatial) {
+  const Item sizes = op.Arg("output_size");
+  Vals result;
+  for (int i = 0; i < spatial; ++i) {
+    const int axis = x.rank() - spatial + i;
+    const bool keep = sizes.is_list() && i < static_cast<int>(sizes.items.size()) &&
+                      sizes.items[i].is_none();
+    if (keep) {
+      result.push_back(op.b.Size(x, axis));
+    } else if (sizes.is_list() && !sizes.items.empty()) {
+      const Item& item = sizes.items[sizes.items.size() == 1 ? 0 : i];
+      result.push_back(op.b.Cast(item.val, DType::kInt64));
+    } else {
+      result.push_back(op.IntVals("output_size")[i]);
+    }
+  }
+  return result;
+}
+
+// Equal windows side by side: sizes known, and each a multiple of its output's.
+std::optional<Ints> EvenKernel(Val x, const Vals& counts) {
+  Ints kernel;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const Dim size = x.dim(x.rank() - static_cast<int>(counts.size() - i));
+    const auto count = counts[i].int_value();
+    if (!size.is_number() || !count || *count == 0 || size.value() == 0 ||
+        size.value() % *count != 0) {
+      return std::nullopt;
+    }
+    kernel.push_back(size.value() / *count);
+  }
+  return kernel;
+}
+
+template <typename Pool>
+Vals Batched(Builder& b, Val x, int spatial, Pool pool) {
+  if (x.rank() != spatial + 1) return pool(x);
+  Vals results = pool(b.Unsqueeze(x, {0}));
+  for (Val& result : results) result = b.Squeeze(result, {0});
+  return results;
+}
+
+// ---------------------------------------------------------------- average
+
+// The mean over each window of one axis, as a product with a matrix [size, n] of 1 / length.
+Val AverageAlong(Builder& b, Val x, int axis, Val count) {
+  const Val size = b.Size(x, axis);
+  const Windows windows = WindowsOf(b, size, count);
+  const Val position = b.Unsqueeze(b.Range(b.Int(0), size, b.Int(1)), {1});
+  const Val inside =
+      b.And(b.GreaterOrEqual(position, windows.starts), b.Less(position, windows.ends));
+  const Val length = b.Cast(b.Sub(windows.ends, windows.starts), x.dtype());
+  const Val weights = b.Div(b.Cast(inside, x.dtype()), length);
+  return b.SwapAxes(b.MatMul(b.SwapAxes(x, axis, -1), weights), axis, -1);
+}
+
+Val AveragePoolOf(Builder& b, Val x, const Vals& counts) {
+  const int spatial = static_cast<int>(counts.size());
+  const bool whole = std::all_of(counts.begin(), counts.end(),
+                                 [](Val count) { return count.int_value() == 1; });
+  if (whole) return b.Op("GlobalAveragePool", {x});
+  if (const auto kernel = EvenKernel(x, counts)) {
+    return b.Op("AveragePool", {x}, {{"kernel_shape", *kernel}, {"strides", *kernel}});
+  }
+  for (int i = 0; i < spatial; ++i) {
+    const int axis = x.rank() - spatial + i;
+    const Dim size = x.dim(axis);
+    if (size.is_number() && counts[i].int_value() == size.value()) continue;
+    x = AverageAlong(b, x, axis, counts[i]);
+  }
+  return x;
+}
+
+template <int kSpatial>
+void AdaptiveAveragePool(Op& op) {
+  const Val x = op.Tensor("self");
+  if (!x) return;
+  const Vals counts = OutputSizes(op, x, kSpatial);
+  op.Return(Batched(op.b, x, kSpatial, [&](Val v) { return Vals{AveragePoolOf(op.b, v, counts)}; }));
+}
+
+// ---------------------------------------------------------------- max
+
+// Axis `axis` becomes two, [n, longest]: the positions of each window, the last repeated where a
+// window is shorter. `positions` gets them.
+Val GatherWindows(Builder& b, Val x, int axis, Val count, Val* positions) {
+  const Val size = b.Size(x, axis);
+  const Windows windows = WindowsOf(b, size, count);
+  const Val longest = b.Reduce("ReduceMax", b.Sub(windows.ends, windows.starts), {}, false);
+  const Val offsets = b.Range(b.Int(0), longest, b.Int(1));
+  const Val last = b.Sub(windows.ends, b.Int(1));
+  *positions = b.Min(b.Add(b.Unsqueeze(windows.starts, {1}), offsets), b.Unsqueeze(last, {1}));
+  return b.Gather(x, *positions, axis);
+}
+
+// x [N, C, s…] → values and indices into a plane, [N, C, n…]. The window's axes are gathered side
+// by side at the end and reduced as one.
+Vals MaxPoolOf(Builder& b, Val x, const Vals& counts) {
+  const int spatial = static_cast<int>(counts.size());
+  Val windows = x, plane_index = b.Int(0);
+  for (int i = 0; i < spatial; ++i) {
+    Val positions;
+    windows = GatherWindows(b, windows, 2 + 2 * i, counts[i], &positions);
+    // [.., n_i, l_i, ..] at this axis' place among all n and l
+    Ints axes;
+    for (int j = 0; j < 2 * spatial; ++j) {
+      if (j / 2 != i) axes.push_back(j);
+    }
+    const Val along = b.Unsqueeze(positions, axes);
+    plane_index = b.Add(b.Mul(plane_index, b.Size(x, 2 + i)), along);
+  }
+  Ints perm = {0, 1}, index_perm;
+  for (int half : {0, 1}) {
+    for (int i = 0; i < spatial; ++i) {
+      perm.push_back(2 + 2 * i + half);
+      index_perm.push_back(2 * i + half);
+    }
+  }
+  Vals sizes = {b.Size(x, 0), b.Size(x, 1)};
+  sizes.insert(sizes.end(), counts.begin(), counts.end());
+  Vals index_sizes = counts;
+  sizes.push_back(b.Int(-1));
+  index_sizes.push_back(b.Int(-1));
+  windows = b.Reshape(b.Transpose(windows, perm), b.Vector(sizes));
+  plane_index = b.Reshape(b.Transpose(plane_index, index_perm), b.Vector(index_sizes));
+  const int axis = 2 + spatial;
+  const Val best = b.ArgMax(windows, axis, /*keepdims=*/true);
+  const Val everywhere = b.Expand(plane_index, b.ShapeOf(windows));
+  return {b.Reduce("ReduceMax", windows, {axis}, /*keepdims=*/false),
+          b.Squeeze(b.GatherElements(everywhere, best, axis), {axis})};
+}
+
+template <int kSpatial>
+void AdaptiveMaxPool(Op& op) {
+  const Val x = op.Tensor("self");
+  if (!x) return;
+  const Vals counts = OutputSizes(op, x, kSpatial);
+  op.Return(Batched(op.b, x, kSpatial, [&](Val v) { return MaxPoolOf(op.b, v, counts); }));
+}
+
+}  // namespace
+
+const Family kAdaptivePool = {"adaptive_pool", {
+    {"aten::adaptive_avg_pool1d", AdaptiveAveragePool<1>},
+    {"aten::adaptive_avg_pool2d", AdaptiveAveragePool<2>},
+    {"aten::_adaptive_avg_pool2d", AdaptiveAveragePool<2>},
+    {"aten::adaptive_avg_pool3d", AdaptiveAveragePool<3>},
+    {"aten::_adaptive_avg_pool3d", AdaptiveAveragePool<3>},
+    {"aten::adaptive_max_pool1d", AdaptiveMaxPool<1>, 11},
+    {"aten::adaptive_max_pool2d", AdaptiveMaxPool<2>, 11},
+    {"aten::adaptive_max_pool3d", AdaptiveMaxPool<3>, 11},
+}};
+
+}  // namespace rules_onnx::lowering

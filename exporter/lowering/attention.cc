@@ -1,0 +1,107 @@
+// Scaled dot-product attention, written out.
+#include <cmath>
+#include <limits>
+
+#include "exporter/lowering/families.h"
+#include "exporter/lowering/linear.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+struct Attention {
+  Val query, key, value;   // [..., length, width]
+  Val mask;                // may be null; bool: true takes part; otherwise added to the scores
+  bool causal = false;
+  std::optional<double> scale;
+  bool grouped = false;    // key and value have fewer heads, each serving several of the query's
+};
+
+// Repeats the heads of key or value so that there are as many as the query has.
+Val RepeatHeads(Builder& b, Val x, Val query) {
+  const Val repeats = b.Div(b.Size(query, -3), b.Size(x, -3));
+  if (repeats.int_value() == 1) return x;
+  const int rank = x.rank(), heads = rank - 3;
+  Vals wide, merged;
+  for (int i = 0; i < rank; ++i) {
+    const Val size = b.Size(x, i);
+    wide.push_back(size);
+    merged.push_back(i == heads ? b.Mul(size, repeats) : size);
+    if (i == heads) wide.push_back(repeats);
+  }
+  return b.Reshape(b.Expand(b.Unsqueeze(x, {heads + 1}), b.Vector(wide)), b.Vector(merged));
+}
+
+// [L, S] truth values: position j of the keys is not after position i of the queries.
+Val CausalMask(Builder& b, Val query, Val key) {
+  const auto positions = [&](Val x) { return b.Range(b.Int(0), b.Size(x, -2), b.Int(1)); };
+  return b.GreaterOrEqual(b.Unsqueeze(positions(query), {1}), b.Unsqueeze(positions(key), {0}));
+}
+
+Val Masked(Builder& b, Val scores, Val mask) {
+  if (!mask) return scores;
+  if (mask.dtype() != DType::kBool) return b.Add(scores, b.Cast(mask, scores.dtype()));
+  const Val out = b.Scalar(-std::numeric_limits<double>::infinity(), scores.dtype());
+  return b.Where(mask, scores, out);
+}
+
+// A query that may look at nothing gives zeros, not NaN, as in PyTorch.
+Val SafeSoftmax(Builder& b, Val scores, Val bool_mask) {
+  const Val weights = b.Softmax(scores, -1);
+  if (!bool_mask) return weights;
+  const Val none = b.Equal(b.Reduce("ReduceMax", scores, {-1}, true),
+                           b.Scalar(-std::numeric_limits<double>::infinity(), scores.dtype()));
+  return b.Where(none, b.Scalar(0, weights.dtype()), weights);
+}
+
+Val Emit(Op& op, Attention a) {
+  Builder& b = op.b;
+  if (!a.query || !a.key || !a.value || op.failed()) return {};
+  if (a.grouped) {
+    a.key = RepeatHeads(b, a.key, a.query);
+    a.value = RepeatHeads(b, a.value, a.query);
+  }
+  const DType dtype = a.query.dtype();
+  Val root;  // √scale, on both operands: half types keep their range
+  if (a.scale) {
+    root = b.Scalar(std::sqrt(*a.scale), dtype);
+  } else if (a.query.dim(-1).is_number()) {
+    root = b.Scalar(std::sqrt(1 / std::sqrt(static_cast<double>(a.query.dim(-1).value()))), dtype);
+  } else {
+    const Val width = b.Cast(b.Size(a.query, -1), dtype);
+    root = b.Unary("Sqrt", b.Unary("Reciprocal", b.Unary("Sqrt", width)));
+  }
+  const Val scores = MatMul(b, b.Mul(a.query, root), b.SwapAxes(b.Mul(a.key, root), -2, -1));
+  const Val causal = a.causal ? CausalMask(b, a.query, a.key) : Val();
+  const Val masked = Masked(b, Masked(b, scores, causal), a.mask);
+  return MatMul(b, SafeSoftmax(b, masked, a.mask), a.value);
+}
+
+Attention Read(Op& op, absl::string_view mask) {
+  Attention a;
+  a.query = op.Tensor("query");
+  a.key = op.Tensor("key");
+  a.value = op.Tensor("value");
+  if (op.Has(mask)) a.mask = op.Tensor(mask);
+  a.causal = op.Bool("is_causal");
+  a.scale = op.OptFloat("scale");
+  a.grouped = op.node.Find("enable_gqa") != nullptr && op.Bool("enable_gqa");
+  op.Require(op.KnownFloat("dropout_p") == 0.0, "attention with dropout is not supported");
+  op.Require(!a.scale || *a.scale >= 0, "attention with a negative scale is not supported");
+  return a;
+}
+
+void ScaledDotProductAttention(Op& op) { op.Return(Emit(op, Read(op, "attn_mask"))); }
+
+// What PyTorch's CPU decomposition picks; also gives log-sum-exp, which only training reads.
+void FlashAttentionForCpu(Op& op) {
+  op.Return(std::vector<Item>{Emit(op, Read(op, "attn_mask")), Item()});
+}
+
+}  // namespace
+
+const Family kAttention = {"attention", {
+    {"aten::scaled_dot_product_attention", ScaledDotProductAttention},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", FlashAttentionForCpu},
+}};
+
+}  // namespace rules_onnx::lowering

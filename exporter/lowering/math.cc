@@ -1,0 +1,342 @@
+// One-operand mathematics, and two-operand functions that promote integers to floats.
+#include <cmath>
+#include <limits>
+
+#include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/families.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+// The operand in the result's dtype: integers given to a float function become floats.
+Val Self(Op& op) { return op.Tensor("self", op.OutDType()); }
+
+Val Constant(Op& op, double value) { return op.b.Scalar(value, op.OutDType()); }
+
+// A function that ONNX has by the same meaning. ONNX names are template arguments, so that a row
+// is all it takes.
+template <const char* kOnnxOp>
+void Same(Op& op) {
+  op.Return(op.b.Unary(kOnnxOp, Self(op)));
+}
+
+#define ONNX_NAME(name) inline constexpr char k##name[] = #name
+ONNX_NAME(Abs);
+ONNX_NAME(Acos);
+ONNX_NAME(Acosh);
+ONNX_NAME(Asin);
+ONNX_NAME(Asinh);
+ONNX_NAME(Atan);
+ONNX_NAME(Atanh);
+ONNX_NAME(Cos);
+ONNX_NAME(Cosh);
+ONNX_NAME(Erf);
+ONNX_NAME(Exp);
+ONNX_NAME(Log);
+ONNX_NAME(Neg);
+ONNX_NAME(Reciprocal);
+ONNX_NAME(Sin);
+ONNX_NAME(Sinh);
+ONNX_NAME(Sqrt);
+ONNX_NAME(Tan);
+#undef ONNX_NAME
+
+// Integers are whole already.
+template <typename Function>
+void RoundWith(Op& op, Function round) {
+  const Val x = op.Tensor("self");
+  op.Return(ir::IsFloat(x.dtype()) ? round(x) : x);
+}
+
+void Ceil(Op& op) {
+  RoundWith(op, [&](Val x) { return op.b.Unary("Ceil", x); });
+}
+void Floor(Op& op) {
+  RoundWith(op, [&](Val x) { return op.b.Unary("Floor", x); });
+}
+
+Val TruncOf(Builder& b, Val x) {
+  return b.Mul(b.Unary("Sign", x), b.Unary("Floor", b.Unary("Abs", x)));
+}
+
+void Trunc(Op& op) {
+  RoundWith(op, [&](Val x) { return TruncOf(op.b, x); });
+}
+
+// Half to even. ONNX has Round from opset 11; before, floor(x + 0.5) less one where x is half way
+// and that is odd.
+Val RoundOf(Builder& b, Val x) {
+  if (b.opset() >= 11) return b.Unary("Round", x);
+  const auto constant = [&](double value) { return b.Scalar(value, x.dtype()); };
+  const Val up = b.Unary("Floor", b.Add(x, constant(0.5)));
+  const Val half_way = b.Equal(b.Sub(up, x), constant(0.5));
+  const Val odd = b.Not(b.Equal(b.Mul(b.Unary("Floor", b.Mul(up, constant(0.5))), constant(2)),
+                                up));
+  return b.Sub(up, b.Cast(b.And(half_way, odd), x.dtype()));
+}
+
+void Round(Op& op) {
+  const int64_t decimals = op.Has("decimals") ? op.Int("decimals") : 0;
+  RoundWith(op, [&](Val x) {
+    if (decimals == 0) return RoundOf(op.b, x);
+    const Val scale = op.b.Scalar(std::pow(10.0, std::abs(decimals)), x.dtype());
+    if (decimals > 0) return op.b.Div(RoundOf(op.b, op.b.Mul(x, scale)), scale);
+    return op.b.Mul(RoundOf(op.b, op.b.Div(x, scale)), scale);
+  });
+}
+
+void Frac(Op& op) {
+  const Val x = op.Tensor("self");
+  op.Return(op.b.Sub(x, TruncOf(op.b, x)));
+}
+
+void Sign(Op& op) {
+  const Val x = op.Tensor("self");
+  op.Return(x.dtype() == DType::kBool ? x : op.b.Unary("Sign", x));
+}
+
+void Square(Op& op) {
+  const Val x = Self(op);
+  op.Return(op.b.Mul(x, x));
+}
+
+void Rsqrt(Op& op) { op.Return(op.b.Unary("Reciprocal", op.b.Unary("Sqrt", Self(op)))); }
+
+// log(x) · factor, the factor being 1 / log(base).
+void LogBase(Op& op, double base) {
+  op.Return(op.b.Div(op.b.Unary("Log", Self(op)), Constant(op, std::log(base))));
+}
+void Log2(Op& op) { LogBase(op, 2); }
+void Log10(Op& op) { LogBase(op, 10); }
+
+// log(1 + x) without losing small x: with u = 1 + x, log(u) · x / (u − 1).
+void Log1p(Op& op) {
+  Builder& b = op.b;
+  const Val x = Self(op), one = Constant(op, 1);
+  const Val u = b.Add(x, one);
+  const Val rest = b.Sub(u, one);
+  const Val is_small = b.Equal(rest, Constant(op, 0));
+  const Val infinite = b.Equal(u, Constant(op, std::numeric_limits<double>::infinity()));
+  const Val corrected = b.Mul(b.Unary("Log", u), b.Div(x, b.Where(is_small, one, rest)));
+  op.Return(b.Where(is_small, x, b.Where(infinite, u, corrected)));
+}
+
+// exp(x) − 1 without losing small x: with u = exp(x), (u − 1) · x / log(u).
+void Expm1(Op& op) {
+  Builder& b = op.b;
+  const Val x = Self(op), one = Constant(op, 1);
+  const Val u = b.Unary("Exp", x);
+  const Val rest = b.Sub(u, one);
+  const Val near_one = b.Less(b.Unary("Abs", x), Constant(op, 0.5));
+  const Val same = b.Equal(u, one);
+  const Val logarithm = b.Unary("Log", b.Where(b.And(near_one, b.Not(same)), u, Constant(op, 2)));
+  const Val corrected = b.Div(b.Mul(rest, x), logarithm);
+  op.Return(b.Where(same, x, b.Where(near_one, corrected, rest)));
+}
+
+void Exp2(Op& op) { op.Return(op.b.Pow(Constant(op, 2), Self(op))); }
+
+void Erfc(Op& op) { op.Return(op.b.Sub(Constant(op, 1), op.b.Unary("Erf", Self(op)))); }
+
+void Deg2rad(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, kPi / 180))); }
+void Rad2deg(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, 180 / kPi))); }
+
+// sin(πx) / (πx), and 1 at 0.
+void Sinc(Op& op) {
+  Builder& b = op.b;
+  const Val x = Self(op);
+  const Val zero = b.Equal(x, Constant(op, 0));
+  const Val angle = b.Mul(b.Where(zero, Constant(op, 1), x), Constant(op, kPi));
+  op.Return(b.Where(zero, Constant(op, 1), b.Div(b.Unary("Sin", angle), angle)));
+}
+
+// log(x / (1 − x)), x clamped to [eps, 1 − eps] where eps is given.
+void Logit(Op& op) {
+  Builder& b = op.b;
+  Val x = Self(op);
+  if (op.Has("eps")) {
+    const double eps = op.Float("eps");
+    x = b.Clip(x, Constant(op, eps), Constant(op, 1 - eps));
+  }
+  op.Return(b.Unary("Log", b.Div(x, b.Sub(Constant(op, 1), x))));
+}
+
+void Pow(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const absl::string_view self = "self", exponent_name = "exponent";
+  const Val x = op.Tensor(self, dtype);
+  const auto exponent = op.KnownFloat(exponent_name);
+  if (exponent == 1.0 && x.has_shape() && op.OutShape() &&
+      x.shape().size() == op.OutShape()->size()) {
+    return op.Return(x);
+  }
+  if (exponent == 2.0) return op.Return(b.Mul(x, x));
+  if (exponent == 0.5) return op.Return(b.Unary("Sqrt", x));
+  const Val y = op.Tensor(exponent_name, dtype);
+  if (ir::IsFloat(dtype) || b.opset() >= 12) return op.Return(b.Pow(x, y));
+  op.Return(b.Cast(b.Pow(b.Cast(x, DType::kFloat64), b.Cast(y, DType::kFloat64)), dtype));
+}
+
+// The angle of the point (x = other, y = self), in all four quadrants and at signed infinities.
+void Atan2(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val y = op.Tensor("self", dtype), x = op.Tensor("other", dtype);
+  const Val zero = Constant(op, 0);
+  const auto negative = [&](Val v) {  // counts −0 too
+    const Val reciprocal = b.Unary("Reciprocal", v);
+    return b.Or(b.Less(v, zero), b.And(b.Equal(v, zero), b.Less(reciprocal, zero)));
+  };
+  const auto infinite = [&](Val v) {
+    return b.Equal(b.Unary("Abs", v), Constant(op, std::numeric_limits<double>::infinity()));
+  };
+  const Val x_zero = b.Equal(x, zero), y_zero = b.Equal(y, zero);
+  const Val ratio = b.Div(b.Unary("Abs", y), b.Where(x_zero, Constant(op, 1), b.Unary("Abs", x)));
+  Val angle = b.Unary("Atan", ratio);
+  angle = b.Where(x_zero, Constant(op, kPi / 2), angle);
+  angle = b.Where(b.And(infinite(x), infinite(y)), Constant(op, kPi / 4), angle);
+  angle = b.Where(y_zero, zero, angle);
+  angle = b.Where(negative(x), b.Sub(Constant(op, kPi), angle), angle);
+  const Val nan = b.Or(b.Unary("IsNaN", x), b.Unary("IsNaN", y));
+  const Val signed_angle = b.Where(negative(y), b.Unary("Neg", angle), angle);
+  op.Return(b.Where(nan, b.Add(x, y), signed_angle));
+}
+
+void Hypot(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val x = b.Unary("Abs", op.Tensor("self", dtype));
+  const Val y = b.Unary("Abs", op.Tensor("other", dtype));
+  const Val larger = b.Max(x, y), smaller = b.Min(x, y);
+  const Val infinity = Constant(op, std::numeric_limits<double>::infinity());
+  const Val whole = b.Or(b.Equal(larger, Constant(op, 0)), b.Equal(larger, infinity));
+  const Val ratio = b.Div(smaller, b.Where(whole, Constant(op, 1), larger));
+  const Val length = b.Mul(larger, b.Unary("Sqrt", b.Add(Constant(op, 1), b.Mul(ratio, ratio))));
+  op.Return(b.Where(whole, larger, length));
+}
+
+// self + value · tensor1 · tensor2 (or tensor1 / tensor2).
+template <Val (Builder::*kCombine)(Val, Val)>
+void AddCombined(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  Val product = (b.*kCombine)(op.Tensor("tensor1", dtype), op.Tensor("tensor2", dtype));
+  if (op.KnownFloat("value") != 1.0) product = b.Mul(product, op.Scalar("value", dtype));
+  op.Return(b.Add(op.Tensor("self", dtype), product));
+}
+
+// Integer quotients are cut towards zero only after scaling: ((value · t1) / t2), as PyTorch.
+void Lerp(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val start = op.Tensor("self", dtype), end = op.Tensor("end", dtype);
+  const Val weight = op.Tensor("weight", dtype);
+  const Val distance = b.Sub(end, start);
+  const Val low = b.Add(start, b.Mul(weight, distance));
+  const Val high = b.Sub(end, b.Mul(distance, b.Sub(Constant(op, 1), weight)));
+  op.Return(b.Where(b.Less(b.Unary("Abs", weight), Constant(op, 0.5)), low, high));
+}
+
+// x · log(y), 0 where x is 0, NaN where y is.
+void Xlogy(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val x = op.Tensor("self", dtype), y = op.Tensor("other", dtype);
+  const Val zero = Constant(op, 0);
+  const Val product = b.Mul(x, b.Unary("Log", y));
+  const Val result = b.Where(b.Equal(x, zero), zero, product);
+  op.Return(b.Where(b.Unary("IsNaN", y), y, result));
+}
+
+// max + log(1 + exp(−|a − b|)), in base e or 2; equal infinities give themselves.
+void LogAddExp(Op& op, double base) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val x = op.Tensor("self", dtype), y = op.Tensor("other", dtype);
+  const Val larger = b.Max(x, y);
+  const Val distance = b.Unary("Neg", b.Unary("Abs", b.Sub(x, y)));
+  const Val factor = Constant(op, std::log(base));
+  const Val power = b.Unary("Exp", b.Mul(distance, factor));
+  const Val sum = b.Add(larger,
+                        b.Div(b.Unary("Log", b.Add(Constant(op, 1), power)), factor));
+  const Val same = b.And(b.Equal(x, y), b.Equal(b.Unary("Abs", x),
+      Constant(op, std::numeric_limits<double>::infinity())));
+  op.Return(b.Where(same, x, sum));
+}
+void LogAddExpE(Op& op) { LogAddExp(op, std::exp(1.0)); }
+void LogAddExp2(Op& op) { LogAddExp(op, 2); }
+
+}  // namespace
+
+const Family kMath = {"math", {
+    {"aten::abs", Same<kAbs>},
+    {"aten::absolute", Same<kAbs>},
+    {"aten::acos", Same<kAcos>},
+    {"aten::arccos", Same<kAcos>},
+    {"aten::acosh", Same<kAcosh>},
+    {"aten::arccosh", Same<kAcosh>},
+    {"aten::asin", Same<kAsin>},
+    {"aten::arcsin", Same<kAsin>},
+    {"aten::asinh", Same<kAsinh>},
+    {"aten::arcsinh", Same<kAsinh>},
+    {"aten::atan", Same<kAtan>},
+    {"aten::arctan", Same<kAtan>},
+    {"aten::atanh", Same<kAtanh>},
+    {"aten::arctanh", Same<kAtanh>},
+    {"aten::cos", Same<kCos>},
+    {"aten::cosh", Same<kCosh>},
+    {"aten::erf", Same<kErf>},
+    {"aten::special_erf", Same<kErf>},
+    {"aten::exp", Same<kExp>},
+    {"aten::log", Same<kLog>},
+    {"aten::neg", Same<kNeg>},
+    {"aten::negative", Same<kNeg>},
+    {"aten::reciprocal", Same<kReciprocal>},
+    {"aten::sin", Same<kSin>},
+    {"aten::sinh", Same<kSinh>},
+    {"aten::sqrt", Same<kSqrt>},
+    {"aten::tan", Same<kTan>},
+    {"aten::ceil", Ceil},
+    {"aten::floor", Floor},
+    {"aten::trunc", Trunc},
+    {"aten::fix", Trunc},
+    {"aten::round", Round},
+    {"aten::special_round", Round},
+    {"aten::frac", Frac},
+    {"aten::sign", Sign},
+    {"aten::square", Square},
+    {"aten::rsqrt", Rsqrt},
+    {"aten::log2", Log2},
+    {"aten::log10", Log10},
+    {"aten::log1p", Log1p},
+    {"aten::special_log1p", Log1p},
+    {"aten::expm1", Expm1},
+    {"aten::special_expm1", Expm1},
+    {"aten::exp2", Exp2},
+    {"aten::special_exp2", Exp2},
+    {"aten::erfc", Erfc},
+    {"aten::special_erfc", Erfc},
+    {"aten::deg2rad", Deg2rad},
+    {"aten::rad2deg", Rad2deg},
+    {"aten::sinc", Sinc},
+    {"aten::special_sinc", Sinc},
+    {"aten::logit", Logit},
+    {"aten::special_logit", Logit},
+    {"aten::pow", Pow},
+    {"aten::float_power", Pow},
+    {"aten::atan2", Atan2},
+    {"aten::arctan2", Atan2},
+    {"aten::hypot", Hypot},
+    {"aten::addcmul", AddCombined<&Builder::Mul>},
+    {"aten::addcdiv", AddCombined<&Builder::Div>},
+    {"aten::lerp", Lerp},
+    {"aten::xlogy", Xlogy},
+    {"aten::special_xlogy", Xlogy},
+    {"aten::logaddexp", LogAddExpE},
+    {"aten::logaddexp2", LogAddExp2},
+}};
+
+}  // namespace rules_onnx::lowering

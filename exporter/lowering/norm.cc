@@ -1,0 +1,250 @@
+// Batch, layer, group, instance and RMS normalization.
+#include "exporter/lowering/norm.h"
+
+#include <limits>
+#include <numeric>
+
+#include "exporter/lowering/families.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+Val Optional(Op& op, absl::string_view name) { return op.Has(name) ? op.Tensor(name) : Val(); }
+
+Ints LastAxes(int rank, int count) {
+  Ints axes(count);
+  std::iota(axes.begin(), axes.end(), rank - count);
+  return axes;
+}
+
+// The dtype that half types are normalized in, as PyTorch does.
+DType Wide(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+}
+
+Val InverseStd(Builder& b, Val variance, double eps) {
+  return b.Unary("Reciprocal", b.Unary("Sqrt", b.Add(variance, b.Scalar(eps, variance.dtype()))));
+}
+
+// [C] → [C, 1, …] so that it broadcasts along axis 1 of a tensor of `rank`.
+Val AlongChannels(Builder& b, Val vector, int rank) {
+  Ints axes;
+  for (int i = 1; i + 1 < rank; ++i) axes.push_back(i);
+  return b.Unsqueeze(vector, axes);
+}
+
+Val Affine(Builder& b, Val x, Val weight, Val bias) {
+  if (weight) x = b.Mul(x, weight);
+  return bias ? b.Add(x, bias) : x;
+}
+
+// ---------------------------------------------------------------- batch normalization
+
+struct BatchNorm {
+  Val x, weight, bias, mean, variance;  // all but x may be null
+  double eps = 0;
+};
+
+BatchNorm ReadBatchNorm(Op& op) {
+  BatchNorm norm;
+  norm.x = op.Tensor(op.node.Find("input") ? "input" : "self");
+  norm.weight = Optional(op, "weight");
+  norm.bias = Optional(op, "bias");
+  norm.mean = Optional(op, "running_mean");
+  norm.variance = Optional(op, "running_var");
+  norm.eps = op.Float("eps");
+  return norm;
+}
+
+// Eval: with the running statistics.
+Val WithRunningStatistics(Op& op, const BatchNorm& norm) {
+  Builder& b = op.b;
+  if (!op.Require(norm.mean && norm.variance, "batch_norm in eval mode needs running statistics"))
+    return {};
+  const Val channels = b.ShapeOf(norm.mean);
+  const Val scale =
+      norm.weight ? norm.weight : b.ConstantOfShape(channels, 1, norm.mean.dtype());
+  const Val shift = norm.bias ? norm.bias : b.ConstantOfShape(channels, 0, norm.mean.dtype());
+  return b.Op("BatchNormalization", {norm.x, scale, shift, norm.mean, norm.variance},
+              {{"epsilon", norm.eps}});
+}
+
+struct Normalized {
+  Val y, mean, inverse_std;  // statistics 1-D
+};
+
+// Training: with the statistics of the batch.
+Normalized WithBatchStatistics(Op& op, const BatchNorm& norm) {
+  Builder& b = op.b;
+  const int rank = norm.x.rank();
+  Ints axes = {0};
+  for (int i = 2; i < rank; ++i) axes.push_back(i);
+  const Val x = b.Cast(norm.x, Wide(norm.x.dtype()));
+  const Moments moments = MomentsOf(b, x, axes, b.Int(0));
+  const Val inverse_std = InverseStd(b, moments.variance, norm.eps);
+  const Val normal = b.Cast(b.Mul(b.Sub(x, moments.mean), inverse_std), norm.x.dtype());
+  const auto channels = [&](Val v) { return v ? AlongChannels(b, v, rank) : v; };
+  return {Affine(b, normal, channels(norm.weight), channels(norm.bias)),
+          b.Flatten1D(moments.mean), b.Flatten1D(inverse_std)};
+}
+
+void BatchNormOp(Op& op) {
+  const BatchNorm norm = ReadBatchNorm(op);
+  op.Return(op.Bool("training") ? WithBatchStatistics(op, norm).y
+                                : WithRunningStatistics(op, norm));
+}
+
+// The native forms give the saved mean and inverse deviation too; empty in eval mode.
+void NativeBatchNorm(Op& op) {
+  const BatchNorm norm = ReadBatchNorm(op);
+  const bool training = op.node.Find("training") == nullptr || op.Bool("training");
+  if (training) {
+    const Normalized result = WithBatchStatistics(op, norm);
+    std::vector<Item> results = {result.y, result.mean, result.inverse_std};
+    if (op.num_outputs() > 3) return op.Fail("updated running statistics can't be given"), void();
+    return op.Return(std::move(results));
+  }
+  const Val empty = op.b.Full(0, Wide(norm.x.dtype()), {0});
+  op.Return(Vals{WithRunningStatistics(op, norm), empty, empty});
+}
+
+void NoTrainingBatchNorm(Op& op) {
+  const BatchNorm norm = ReadBatchNorm(op);
+  const Val empty = op.b.Full(0, Wide(norm.x.dtype()), {0});
+  op.Return(Vals{WithRunningStatistics(op, norm), empty, empty});
+}
+
+// ---------------------------------------------------------------- layer normalization
+
+Normalized LayerNormOf(Op& op, Val x, int axes_count, Val weight, Val bias, double eps) {
+  Builder& b = op.b;
+  const DType dtype = x.dtype();
+  const Val wide = b.Cast(x, Wide(dtype));
+  const Moments moments = MomentsOf(b, wide, LastAxes(x.rank(), axes_count), b.Int(0));
+  const Val inverse_std = InverseStd(b, moments.variance, eps);
+  const Val normal = b.Cast(b.Mul(b.Sub(wide, moments.mean), inverse_std), dtype);
+  return {Affine(b, normal, weight, bias), moments.mean, inverse_std};
+}
+
+int NormalizedAxes(Op& op) { return static_cast<int>(op.IntVals("normalized_shape").size()); }
+
+Val OnesLike(Builder& b, Val x, int axes_count) {
+  Vals sizes;
+  for (int i = x.rank() - axes_count; i < x.rank(); ++i) sizes.push_back(b.Size(x, i));
+  return b.ConstantOfShape(b.Vector(sizes), 1, x.dtype());
+}
+
+void LayerNorm(Op& op) {
+  const Val x = op.Tensor("input");
+  const Val weight = Optional(op, "weight"), bias = Optional(op, "bias");
+  const int count = NormalizedAxes(op);
+  const double eps = op.Float("eps");
+  if (op.b.opset() < 17) return op.Return(LayerNormOf(op, x, count, weight, bias, eps).y);
+  const Val scale = weight ? weight : OnesLike(op.b, x, count);
+  op.Return(op.b.Op("LayerNormalization", {x, scale, bias}, {{"axis", -count}, {"epsilon", eps}}));
+}
+
+void NativeLayerNorm(Op& op) {
+  const Val x = op.Tensor("input");
+  const Normalized result = LayerNormOf(op, x, NormalizedAxes(op), Optional(op, "weight"),
+                                        Optional(op, "bias"), op.Float("eps"));
+  op.Return(Vals{result.y, result.mean, result.inverse_std});
+}
+
+void RmsNorm(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("input");
+  const int count = NormalizedAxes(op);
+  const DType wide_type = Wide(x.dtype());
+  const double default_eps = x.dtype() == DType::kFloat64
+                                 ? std::numeric_limits<double>::epsilon()
+                                 : std::numeric_limits<float>::epsilon();
+  const double eps = op.OptFloat("eps").value_or(default_eps);
+  const Val weight = Optional(op, "weight");
+  const Val wide = b.Cast(x, wide_type);
+  const Val square = b.Reduce("ReduceMean", b.Mul(wide, wide), LastAxes(x.rank(), count), true);
+  const Val normal = b.Mul(wide, InverseStd(b, square, eps));
+  const Val result = weight ? b.Mul(normal, b.Cast(weight, wide_type)) : normal;
+  op.Return(b.Cast(result, x.dtype()));
+}
+
+// ---------------------------------------------------------------- groups and instances
+
+// Each group of channels over all its positions: [N, G, C/G · …].
+Normalized GroupNormOf(Op& op, Val x, int64_t groups, Val weight, Val bias, double eps) {
+  Builder& b = op.b;
+  const DType dtype = x.dtype();
+  const Val wide = b.Cast(x, Wide(dtype));
+  const Val grouped = b.Reshape(wide, b.Vector({b.Size(x, 0), b.Int(groups), b.Int(-1)}));
+  const Moments moments = MomentsOf(b, grouped, {2}, b.Int(0));
+  const Val inverse_std = InverseStd(b, moments.variance, eps);
+  const Val normal = b.Mul(b.Sub(grouped, moments.mean), inverse_std);
+  const Val shaped = b.Cast(b.Reshape(normal, b.ShapeOf(x)), dtype);
+  const auto channels = [&](Val v) { return v ? AlongChannels(b, v, x.rank()) : v; };
+  return {Affine(b, shaped, channels(weight), channels(bias)), b.Squeeze(moments.mean, {2}),
+          b.Squeeze(inverse_std, {2})};
+}
+
+void GroupNorm(Op& op) {
+  const Val x = op.Tensor("input");
+  op.Return(GroupNormOf(op, x, op.Int("num_groups"), Optional(op, "weight"), Optional(op, "bias"),
+                        op.Float("eps")).y);
+}
+
+void NativeGroupNorm(Op& op) {
+  const Normalized result =
+      GroupNormOf(op, op.Tensor("input"), op.Int("group"), Optional(op, "weight"),
+                  Optional(op, "bias"), op.Float("eps"));
+  op.Return(Vals{result.y, result.mean, result.inverse_std});
+}
+
+void InstanceNorm(Op& op) {
+  Builder& b = op.b;
+  const BatchNorm norm = ReadBatchNorm(op);
+  if (!op.Bool("use_input_stats")) return op.Return(WithRunningStatistics(op, norm));
+  Ints axes;
+  for (int i = 2; i < norm.x.rank(); ++i) axes.push_back(i);
+  const DType dtype = norm.x.dtype();
+  const Val wide = b.Cast(norm.x, Wide(dtype));
+  const Moments moments = MomentsOf(b, wide, axes, b.Int(0));
+  const Val normal = b.Cast(
+      b.Mul(b.Sub(wide, moments.mean), InverseStd(b, moments.variance, norm.eps)), dtype);
+  const auto channels = [&](Val v) { return v ? AlongChannels(b, v, norm.x.rank()) : v; };
+  op.Return(Affine(b, normal, channels(norm.weight), channels(norm.bias)));
+}
+
+}  // namespace
+
+Moments MomentsOf(Builder& b, Val x, const Ints& axes, Val correction) {
+  if (!x || b.failed()) return {};
+  const Val mean = b.Reduce("ReduceMean", x, axes, /*keepdims=*/true);
+  const Val centred = b.Sub(x, mean);
+  const Val squares = b.Mul(centred, centred);
+  if (correction.float_value() == 0.0) {
+    return {mean, b.Reduce("ReduceMean", squares, axes, /*keepdims=*/true)};
+  }
+  Val count = b.Int(1);
+  for (const int64_t axis : axes) count = b.Mul(count, b.Size(x, static_cast<int>(axis)));
+  if (axes.empty()) count = b.NumElements(x);
+  const Val degrees = b.Sub(b.Cast(count, x.dtype()), b.Cast(correction, x.dtype()));
+  const Val divisor = b.Max(degrees, b.Scalar(0, x.dtype()));
+  return {mean, b.Div(b.Reduce("ReduceSum", squares, axes, /*keepdims=*/true), divisor)};
+}
+
+const Family kNorm = {"norm", {
+    {"aten::batch_norm", BatchNormOp},
+    {"aten::native_batch_norm", NativeBatchNorm},
+    {"aten::cudnn_batch_norm", NativeBatchNorm},
+    {"aten::_native_batch_norm_legit", NativeBatchNorm},
+    {"aten::_native_batch_norm_legit_no_training", NoTrainingBatchNorm},
+    {"aten::layer_norm", LayerNorm},
+    {"aten::native_layer_norm", NativeLayerNorm},
+    {"aten::rms_norm", RmsNorm},
+    {"aten::group_norm", GroupNorm},
+    {"aten::native_group_norm", NativeGroupNorm},
+    {"aten::instance_norm", InstanceNorm},
+}};
+
+}  // namespace rules_onnx::lowering

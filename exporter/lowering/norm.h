@@ -1,0 +1,17 @@
+// Normalizations, for other families to build on.
+#ifndef RULES_ONNX_EXPORTER_LOWERING_NORM_H_
+#define RULES_ONNX_EXPORTER_LOWERING_NORM_H_
+
+#include "exporter/lowering/op.h"
+
+namespace rules_onnx::lowering {
+
+struct Moments {
+  Val mean, variance;  // variance divided by (count − correction)
+};
+// Over the given axes, kept as size 1.
+Moments MomentsOf(Builder& b, Val x, const std::vector<int64_t>& axes, Val correction);
+
+}  // namespace rules_onnx::lowering
+
+#endif  // RULES_ONNX_EXPORTER_LOWERING_NORM_H_

@@ -1,0 +1,194 @@
+// Max and average pooling over sliding windows.
+#include <limits>
+
+#include "exporter/lowering/families.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+struct Window {
+  Ints kernel, stride, padding, dilation;  // one an axis
+  bool ceil = false;
+  size_t rank() const { return kernel.size(); }
+  int64_t extent(size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
+};
+
+Window ReadWindow(Op& op, size_t rank) {
+  Window window;
+  const auto read = [&](absl::string_view name, int64_t if_absent) {
+    Ints values = op.node.Find(name) == nullptr ? Ints{if_absent} : op.Ints(name);
+    if (values.size() == 1) values.assign(rank, values.front());
+    return values;
+  };
+  window.kernel = read("kernel_size", 1);
+  window.stride = read("stride", 1);
+  if (window.stride.empty()) window.stride = window.kernel;
+  window.padding = read("padding", 0);
+  window.dilation = read("dilation", 1);
+  window.ceil = op.Bool("ceil_mode");
+  return window;
+}
+
+// PyTorch's number of windows: in ceil mode a last one that starts behind the input and its left
+// padding is dropped.
+int64_t CountWindows(const Window& w, size_t i, int64_t size) {
+  const int64_t room = size + 2 * w.padding[i] - w.extent(i);
+  if (!w.ceil) return room / w.stride[i] + 1;
+  const int64_t count = (room + w.stride[i] - 1) / w.stride[i] + 1;
+  return (count - 1) * w.stride[i] >= size + w.padding[i] ? count - 1 : count;
+}
+
+Val CountWindows(Builder& b, const Window& w, size_t i, Val size) {
+  const Val stride = b.Int(w.stride[i]);
+  const Val room = b.Add(size, b.Int(2 * w.padding[i] - w.extent(i) + w.stride[i] - 1));
+  const Val count = b.Add(b.Div(room, stride), b.Int(1));
+  const Val starting_inside =
+      b.Div(b.Add(size, b.Int(w.padding[i] + w.stride[i] - 1)), stride);
+  return b.Min(count, starting_inside);
+}
+
+// What ceil mode reads behind the right padding: known numbers, or the computed count to cut to.
+struct Ending {
+  Ints pads;                  // of the end of each axis
+  std::vector<Val> counts;    // per axis: cut the result to so many; null: nothing to cut
+};
+
+Ending EndingOf(Op& op, const Window& w, Val x) {
+  Ending ending{w.padding, std::vector<Val>(w.rank())};
+  if (!w.ceil) return ending;
+  for (size_t i = 0; i < w.rank(); ++i) {
+    const int axis = x.rank() - static_cast<int>(w.rank() - i);
+    const Dim size = x.dim(axis);
+    if (size.is_number()) {
+      const int64_t used = (CountWindows(w, i, size.value()) - 1) * w.stride[i] + w.extent(i);
+      ending.pads[i] = std::max(used - size.value() - w.padding[i], w.padding[i]);
+      if (used < size.value() + 2 * w.padding[i]) ending.pads[i] = w.padding[i];
+    } else {
+      ending.pads[i] += w.stride[i] - 1;
+      ending.counts[i] = CountWindows(op.b, w, i, op.b.Size(x, axis));
+    }
+  }
+  return ending;
+}
+
+Val CutTo(Builder& b, Val y, const Ending& ending) {
+  const int first = y.rank() - static_cast<int>(ending.counts.size());
+  for (size_t i = 0; i < ending.counts.size(); ++i) {
+    if (ending.counts[i]) y = b.Slice(y, first + static_cast<int>(i), b.Int(0), ending.counts[i]);
+  }
+  return y;
+}
+
+Ints Joined(const Ints& begins, const Ints& ends) {
+  Ints pads = begins;
+  pads.insert(pads.end(), ends.begin(), ends.end());
+  return pads;
+}
+
+// Runs `pool` on a tensor with a batch axis.
+template <typename Pool>
+Vals Batched(Builder& b, Val x, size_t spatial, Pool pool) {
+  if (x.rank() != static_cast<int>(spatial) + 1) return pool(x);
+  Vals results = pool(b.Unsqueeze(x, {0}));
+  for (Val& result : results) result = b.Squeeze(result, {0});
+  return results;
+}
+
+// ---------------------------------------------------------------- max
+
+Vals MaxPoolOf(Op& op, Val x, const Window& w, bool indices) {
+  Builder& b = op.b;
+  const Ending ending = EndingOf(op, w, x);
+  Attrs attrs = {{"kernel_shape", w.kernel},
+                 {"pads", Joined(w.padding, ending.pads)},
+                 {"strides", w.stride}};
+  if (w.dilation != Ints(w.rank(), 1)) {
+    if (!op.Require(b.opset() >= 10, "max pooling with dilation needs opset 10")) return {};
+    attrs.emplace_back("dilations", w.dilation);
+  }
+  if (!indices) return {CutTo(b, b.Op("MaxPool", {x}, std::move(attrs)), ending)};
+  Vals results = b.OpN("MaxPool", {x}, std::move(attrs), 2,
+                       {{}, {DType::kInt64, Shape(x.rank())}});
+  // ONNX counts through the whole tensor, PyTorch through one plane.
+  Val plane = b.Int(1);
+  for (size_t i = 0; i < w.rank(); ++i) {
+    plane = b.Mul(plane, b.Size(x, x.rank() - static_cast<int>(i) - 1));
+  }
+  const Val in_plane = b.Sub(results[1], b.Mul(b.Div(results[1], plane), plane));
+  return {CutTo(b, results[0], ending), CutTo(b, in_plane, ending)};
+}
+
+template <size_t kRank, bool kIndices>
+void MaxPool(Op& op) {
+  const Val x = op.Tensor("self");
+  const Window window = ReadWindow(op, kRank);
+  if (!x || op.failed()) return;
+  op.Return(Batched(op.b, x, kRank, [&](Val v) { return MaxPoolOf(op, v, window, kIndices); }));
+}
+
+// ---------------------------------------------------------------- average
+
+struct Average {
+  Window window;
+  bool count_include_pad = true;
+  std::optional<int64_t> divisor;
+};
+
+Val AveragePoolOf(Op& op, Val x, const Average& average) {
+  Builder& b = op.b;
+  const Window& w = average.window;
+  Ending ending = EndingOf(op, w, x);
+  const bool beyond = ending.pads != w.padding;
+  Ints begins = w.padding;
+  bool include = average.count_include_pad;
+  int64_t kernel_count = 1;
+  for (const int64_t size : w.kernel) kernel_count *= size;
+  if (average.divisor) {
+    include = true;  // every window then is divided by the whole kernel, which is undone below
+  } else if (include && beyond) {
+    // Padding counts, what lies behind it does not: make the padding part of the input.
+    const Ints none(x.rank() - w.rank(), 0);
+    const Ints padding = Joined(none, w.padding);
+    x = b.Pad(x, padding, padding);
+    for (size_t i = 0; i < w.rank(); ++i) ending.pads[i] -= w.padding[i];
+    begins.assign(w.rank(), 0);
+    include = false;
+  }
+  Val y = b.Op("AveragePool", {x},
+               {{"count_include_pad", include},
+                {"kernel_shape", w.kernel},
+                {"pads", Joined(begins, ending.pads)},
+                {"strides", w.stride}});
+  y = CutTo(b, y, ending);
+  if (!average.divisor) return y;
+  return b.Mul(y, b.Scalar(static_cast<double>(kernel_count) / *average.divisor, x.dtype()));
+}
+
+template <size_t kRank>
+void AveragePool(Op& op) {
+  const Val x = op.Tensor("self");
+  Average average;
+  average.window = ReadWindow(op, kRank);
+  average.count_include_pad = op.Bool("count_include_pad");
+  if (op.Has("divisor_override")) average.divisor = op.Int("divisor_override");
+  if (!x || op.failed()) return;
+  op.Return(Batched(op.b, x, kRank, [&](Val v) { return Vals{AveragePoolOf(op, v, average)}; }));
+}
+
+}  // namespace
+
+const Family kPool = {"pool", {
+    {"aten::max_pool1d", MaxPool<1, false>},
+    {"aten::max_pool2d", MaxPool<2, false>},
+    {"aten::max_pool3d", MaxPool<3, false>},
+    {"aten::max_pool1d_with_indices", MaxPool<1, true>},
+    {"aten::max_pool2d_with_indices", MaxPool<2, true>},
+    {"aten::max_pool3d_with_indices", MaxPool<3, true>},
+    {"aten::avg_pool1d", AveragePool<1>},
+    {"aten::avg_pool2d", AveragePool<2>},
+    {"aten::avg_pool3d", AveragePool<3>},
+}};
+
+}  // namespace rules_onnx::lowering
