@@ -315,6 +315,7 @@ Vals Builder::EmitChecked(const OpSchema& schema, absl::string_view op_type, Val
     if (i < types.size() && types[i].dtype != DType::kUndefined) want = types[i].dtype;
     if (type.dtype == DType::kUndefined) type.dtype = want;
     if (i < types.size() && types[i].shape) type.shape = types[i].shape;
+    if (i < types.size()) type.kind = types[i].kind;
     if (type.dtype == DType::kUndefined) {
       Fail(absl::StrCat("no type known for output ", i, " of ONNX operator ", op_type));
       return nothing;
@@ -404,17 +405,6 @@ Val Builder::SubgraphInput(Graph* graph, std::string name, ValueType type) {
   Value* value = NewValue(std::move(name), std::move(type));
   graph->inputs.push_back(value);
   return Val(value);
-}
-
-Vals Builder::If(Val condition, const std::function<Vals()>& then_body,
-                 const std::function<Vals()>& else_body, const std::vector<ValueType>& types) {
-  if (!condition || failed()) return Vals(types.size());
-  if (const auto value = condition.int_value()) return *value ? then_body() : else_body();
-  Attrs attrs;
-  attrs.emplace_back("else_branch", Subgraph("else_branch", nullptr, else_body));
-  attrs.emplace_back("then_branch", Subgraph("then_branch", nullptr, then_body));
-  if (failed()) return Vals(types.size());
-  return Emit("", "If", {condition}, std::move(attrs), types);
 }
 
 int64_t Builder::NormalizeAxis(int64_t axis, int rank) {

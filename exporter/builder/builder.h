@@ -66,6 +66,7 @@ using Vals = std::vector<Val>;
 struct OutputType {
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape = std::nullopt;
+  ValueType::Kind kind = ValueType::Kind::kTensor;
 };
 
 class Builder {
@@ -192,8 +193,6 @@ class Builder {
                                   const std::function<Vals()>& body);
   // A formal input of the innermost open graph.
   Val SubgraphInput(Graph* graph, std::string name, ValueType type);
-  Vals If(Val condition, const std::function<Vals()>& then_body,
-          const std::function<Vals()>& else_body, const std::vector<ValueType>& types);
 
   // Axis in [0, rank): a failure otherwise.
   int64_t NormalizeAxis(int64_t axis, int rank);

@@ -17,6 +17,8 @@ extern const Family kReduce;
 extern const Family kAttention;
 extern const Family kPool;
 extern const Family kAdaptivePool;
+extern const Family kControlFlow;
+extern const Family kSequence;
 
 }  // namespace rules_onnx::lowering
 

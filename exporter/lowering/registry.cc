@@ -19,6 +19,8 @@ const std::vector<const Family*>& Families() {
       &kAttention,
       &kPool,
       &kAdaptivePool,
+      &kControlFlow,
+      &kSequence,
   };
   return *kFamilies;
 }
