@@ -1,0 +1,75 @@
+#include "exporter/pt2/json.h"
+
+#include <cmath>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace rules_onnx::pt2 {
+namespace {
+
+JsonDocument Parse(absl::string_view text) { return JsonDocument::Parse("m.json", text).value(); }
+
+std::string Message(const JsonDocument& document) {
+  return std::string(document.status().message());
+}
+
+TEST(JsonTest, Values) {
+  const JsonDocument document =
+      Parse(R"({"s": "x", "i": -3, "b": true, "d": 1.5, "n": null, "a": [1, 2]})");
+  const Json& root = document.root();
+  EXPECT_EQ(root.Field("s").String(), "x");
+  EXPECT_EQ(root.Field("i").Int(), -3);
+  EXPECT_TRUE(root.Field("b").Bool());
+  EXPECT_EQ(root.Field("d").Double(), 1.5);
+  EXPECT_EQ(root.Field("i").Double(), -3.0);
+  EXPECT_TRUE(root.Field("n").is_null());
+  EXPECT_TRUE(root.Optional("missing").is_null());
+  int64_t sum = 0;
+  root.Field("a").ForEachItem([&](const Json& item) { sum += item.Int(); });
+  EXPECT_EQ(sum, 3);
+  EXPECT_TRUE(document.status().ok());
+}
+
+TEST(JsonTest, FloatsThatJsonDoesNotHave) {
+  const JsonDocument document = Parse(R"(["Infinity", "-Infinity", "NaN"])");
+  std::vector<double> values;
+  document.root().ForEachItem([&](const Json& item) { values.push_back(item.Double()); });
+  ASSERT_EQ(values.size(), 3);
+  EXPECT_EQ(values[0], HUGE_VAL);
+  EXPECT_EQ(values[1], -HUGE_VAL);
+  EXPECT_TRUE(std::isnan(values[2]));
+}
+
+TEST(JsonTest, ErrorsNameThePlace) {
+  const JsonDocument document = Parse(R"({"graph": {"nodes": [{"target": 3}]}})");
+  const Json graph = document.root().Field("graph");
+  const Json nodes = graph.Field("nodes");
+  nodes.ForEachItem([](const Json& node) { EXPECT_EQ(node.Field("target").String(), ""); });
+  EXPECT_EQ(Message(document), "m.json: graph.nodes[0].target: expected a string, found a number");
+}
+
+TEST(JsonTest, FirstErrorStays) {
+  const JsonDocument document = Parse(R"({"a": 1})");
+  document.root().Field("b").Int();
+  document.root().Field("a").String();
+  EXPECT_EQ(Message(document), "m.json: has no member 'b'");
+}
+
+TEST(JsonTest, WrongContainers) {
+  const JsonDocument list = Parse("[1]");
+  list.root().Field("x").Int();
+  EXPECT_EQ(Message(list), "m.json: expected an object, found a list");
+  const JsonDocument object = Parse("{}");
+  object.root().ForEachItem([](const Json&) { FAIL(); });
+  EXPECT_EQ(Message(object), "m.json: expected a list, found an object");
+}
+
+TEST(JsonTest, NoJson) {
+  EXPECT_FALSE(JsonDocument::Parse("m.json", "").ok());
+  EXPECT_FALSE(JsonDocument::Parse("m.json", "{\"a\": ").ok());
+  EXPECT_FALSE(JsonDocument::Parse("m.json", std::string(100000, '[')).ok());
+}
+
+}  // namespace
+}  // namespace rules_onnx::pt2
