@@ -19,6 +19,8 @@ extern const Family kPool;
 extern const Family kAdaptivePool;
 extern const Family kControlFlow;
 extern const Family kSequence;
+extern const Family kResize;
+extern const Family kDropout;
 
 }  // namespace rules_onnx::lowering
 

@@ -21,6 +21,8 @@ const std::vector<const Family*>& Families() {
       &kAdaptivePool,
       &kControlFlow,
       &kSequence,
+      &kResize,
+      &kDropout,
   };
   return *kFamilies;
 }
