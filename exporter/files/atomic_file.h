@@ -34,6 +34,8 @@ class AtomicFile {
   absl::Status Append(const InputFile& from, uint64_t offset, uint64_t bytes);
   // Cuts the file, or lengthens it with zeros.
   absl::Status Resize(uint64_t size);
+  // What is written so far, to be checked before it is committed.
+  absl::StatusOr<InputFile> OpenWritten() const { return InputFile::Open(temporary_); }
   absl::Status Commit();
 
  private:

@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "exporter/files/atomic_file.h"
+#include "exporter/files/folders.h"
 #include "exporter/files/input_file.h"
 #include "exporter/files/test_folder.h"
 
@@ -165,6 +166,18 @@ TEST(AtomicFile, AppendPastTheEndIsAnErrorThatNamesTheSource) {
   EXPECT_THAT(Message(file->Append(*from, 1, 10)), HasSubstr(folder.File("from")));
 }
 
+TEST(AtomicFile, CanBeReadBeforeItIsCommitted) {
+  TestFolder folder;
+  absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->Write("abc").ok());
+  absl::StatusOr<InputFile> written = file->OpenWritten();
+  ASSERT_TRUE(written.ok());
+  std::string content(3, ' ');
+  ASSERT_TRUE(written->Read(0, 3, content.data()).ok());
+  EXPECT_EQ(content, "abc");
+}
+
 TEST(AtomicFile, ResizeCutsAndLengthensWithZeros) {
   TestFolder folder;
   absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
@@ -254,6 +267,15 @@ TEST(AtomicFile, ManyProcessesMayWriteOnePath) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_THAT(folder.List(), ElementsAre("x"));
+}
+
+TEST(MakeFolders, MakesAllThatAreMissing) {
+  TestFolder folder;
+  EXPECT_TRUE(MakeFolders(folder.File("a/b/c")).ok());
+  EXPECT_TRUE(MakeFolders(folder.File("a/b/c")).ok());
+  EXPECT_TRUE(WriteFile(folder.File("a/b/c/x"), "").ok());
+  EXPECT_THAT(Message(MakeFolders(folder.File("a/b/c/x/d"))),
+              HasSubstr("cannot make folder " + folder.File("a/b/c/x/d")));
 }
 
 }  // namespace
