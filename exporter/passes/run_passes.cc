@@ -4,6 +4,7 @@
 #include "exporter/passes/context.h"
 #include "exporter/passes/dce.h"
 #include "exporter/passes/fold.h"
+#include "exporter/passes/functionalize.h"
 #include "exporter/passes/identities.h"
 
 namespace rules_onnx::passes {
@@ -32,6 +33,9 @@ absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
   };
   Context context(graph, debug, diagnostics);
   show("captured");
+  Functionalize(&context);
+  if (diagnostics->has_errors()) return absl::OkStatus();
+  show("functional");
   Simplify(&context);
   show("final");
   if (diagnostics->has_errors()) return absl::OkStatus();

@@ -1,0 +1,227 @@
+#include "exporter/passes/alias_classes.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+
+namespace rules_onnx::passes {
+namespace {
+
+using Kind = ir::Type::Kind;
+using Names = absl::flat_hash_set<absl::string_view>;
+
+// Outputs hold, or may be, arguments although the schema does not say so.
+bool SharesUnsaid(absl::string_view base) {
+  static const auto* const kSharing = new Names{
+      "aten::dropout",        "aten::feature_dropout", "aten::alpha_dropout",
+      "aten::feature_alpha_dropout", "aten::native_dropout", "aten::type_as",
+      "aten::atleast_1d",     "aten::atleast_2d",      "aten::atleast_3d",
+      "aten::meshgrid",       "aten::broadcast_tensors", "aten::unsafe_split",
+      "aten::unsafe_split_with_sizes", "aten::unsafe_chunk", "aten::_unsafe_view",
+      "aten::cpu",            "aten::cuda",            "aten::conj",
+      "prim::ListConstruct",  "prim::ListUnpack",      "prim::TupleConstruct",
+      "prim::TupleUnpack",    "prim::TupleIndex",      "prim::DictConstruct",
+      "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::data",
+      "prim::IfThenElse",     "aten::__getitem__",     "aten::values",
+      "aten::items",          "aten::list",            "aten::copy",
+      "aten::dict",           "aten::pop",             "aten::popitem",
+      "aten::setdefault",     "aten::get",             "aten::append",
+      "aten::insert",         "aten::extend",          "aten::_set_item",
+      "aten::update",         "aten::sorted",          "aten::chain_matmul"};
+  return kSharing->contains(base);
+}
+
+bool IsListOperator(const ir::Node& node) {
+  return node.op == "aten::add.t" || node.op == "aten::add_.t" || node.op == "aten::slice.t" ||
+         node.op == "aten::mul.left_t" || node.op == "aten::mul_.t";
+}
+
+const ir::Node* InPlaceSelf(const ir::Node& node, const Schemas& schemas) {
+  static const auto* const kSame = new Names{"aten::alias", "aten::detach",
+                                             "aten::requires_grad_", "prim::unchecked_cast"};
+  if (kSame->contains(node.base_op())) return &node;
+  const ir::Schema* schema = schemas.Find(node.op);
+  if (schema == nullptr || schema->args.empty() || schema->returns.size() != 1) return nullptr;
+  const ir::SchemaArg& self = schema->args[0];
+  return self.is_write && schema->returns[0].alias == self.alias ? &node : nullptr;
+}
+
+}  // namespace
+
+bool IsMutable(const ir::Type& type) {
+  switch (type.kind) {
+    case Kind::kTensor:
+    case Kind::kList:
+    case Kind::kTuple:
+    case Kind::kDict:
+    case Kind::kOptional:
+    case Kind::kObject:
+    case Kind::kUnknown: return true;
+    default: return false;
+  }
+}
+
+bool ChangesContainer(const ir::Node& node) {
+  static const auto* const kChanging =
+      new Names{"aten::append", "aten::insert",  "aten::_set_item", "aten::extend",
+                "aten::pop",    "aten::popitem", "aten::Delete",    "aten::clear",
+                "aten::remove", "aten::update",  "aten::setdefault"};
+  const absl::string_view base = node.base_op();
+  if (kChanging->contains(base)) return true;
+  if (base == "aten::sort" || base == "aten::reverse") {
+    return node.args[0].value.is_list() ||
+           (node.args[0].value.is_value() && node.args[0].value.value()->type.is_list());
+  }
+  return node.op == "aten::add_.t" || node.op == "aten::mul_.t";
+}
+
+AliasClasses::AliasClasses(const ir::Graph& graph, const Schemas& schemas) : schemas_(schemas) {
+  std::vector<const ir::Node*> loops;
+  VisitBlock(graph.main, &loops);
+  for (const auto& [value, container] : written_values_) written_.insert(ClassOf(value));
+  for (const auto& [loop, writes] : written_in_loop_) {
+    for (const auto& [value, container] : writes) {
+      Writes& found = loops_[loop];
+      (container ? found.containers : found.tensors).insert(ClassOf(value));
+    }
+  }
+}
+
+int AliasClasses::Index(const ir::Value* value) {
+  const auto [it, is_new] = indices_.try_emplace(value, static_cast<int>(parents_.size()));
+  if (is_new) parents_.push_back(it->second);
+  return it->second;
+}
+
+int AliasClasses::Root(int index) const {
+  while (parents_[index] != index) {
+    parents_[index] = parents_[parents_[index]];
+    index = parents_[index];
+  }
+  return index;
+}
+
+int AliasClasses::ClassOf(const ir::Value* value) const {
+  const auto it = indices_.find(value);
+  return it == indices_.end() ? -1 : Root(it->second);
+}
+
+bool AliasClasses::IsWritten(const ir::Value* value) const {
+  return IsMutable(value->type) && written_.contains(ClassOf(value));
+}
+
+const AliasClasses::Writes& AliasClasses::WrittenIn(const ir::Node& loop) const {
+  static const auto* const kNone = new Writes();
+  const auto it = loops_.find(&loop);
+  return it == loops_.end() ? *kNone : it->second;
+}
+
+void AliasClasses::Unite(const ir::Arg& a, const ir::Arg& b) {
+  a.ForEachValue([&](ir::Value* x) {
+    if (!IsMutable(x->type)) return;
+    b.ForEachValue([&](ir::Value* y) {
+      if (!IsMutable(y->type)) return;
+      const int from = Root(Index(y));
+      parents_[from] = Root(Index(x));
+    });
+  });
+}
+
+void AliasClasses::VisitBlock(const ir::Block& block, std::vector<const ir::Node*>* loops) {
+  for (const auto& node : block.nodes) {
+    for (size_t i = 0; i < node->outputs.size(); ++i) {
+      definitions_[node->outputs[i]] = {node.get(), i};
+    }
+    VisitNode(*node, *loops);
+    const bool is_loop = node->op == "prim::Loop";
+    if (is_loop) loops->push_back(node.get());
+    for (const auto& inner : node->blocks) VisitBlock(*inner, loops);
+    if (is_loop) loops->pop_back();
+  }
+}
+
+void AliasClasses::VisitNode(const ir::Node& node, const std::vector<const ir::Node*>& loops) {
+  if (!node.blocks.empty()) return UniteControlFlow(node);
+  const ir::Schema* schema = schemas_.Find(node.op);
+  if (SharesUnsaid(node.base_op()) || IsListOperator(node)) {
+    UniteAll(node);
+  } else if (schema != nullptr) {
+    UniteBySchema(node, *schema);
+  }
+  if (schema == nullptr) return;
+  const bool container = ChangesContainer(node);
+  for (size_t i = 0; i < schema->args.size() && i < node.args.size(); ++i) {
+    if (!schema->args[i].is_write) continue;
+    node.args[i].value.ForEachValue([&](ir::Value* value) {
+      Index(value);
+      written_values_.emplace_back(value, container);
+      for (const ir::Node* loop : loops) {
+        written_in_loop_[loop].emplace_back(value, container);
+      }
+    });
+  }
+}
+
+void AliasClasses::UniteBySchema(const ir::Node& node, const ir::Schema& schema) {
+  for (size_t o = 0; o < node.outputs.size() && o < schema.returns.size(); ++o) {
+    const std::string& alias = schema.returns[o].alias;
+    if (alias.empty()) continue;
+    for (size_t i = 0; i < schema.args.size() && i < node.args.size(); ++i) {
+      const std::string& other = schema.args[i].alias;
+      const bool shares = alias == "*" || (!other.empty() && (absl::StrContains(alias, other) ||
+                                                              absl::StrContains(other, alias)));
+      if (shares) Unite(node.outputs[o], node.args[i].value);
+    }
+  }
+}
+
+void AliasClasses::UniteAll(const ir::Node& node) {
+  std::vector<ir::Arg> all;
+  for (const ir::NamedArg& arg : node.args) all.push_back(arg.value);
+  for (ir::Value* output : node.outputs) all.push_back(output);
+  ir::Value* first = nullptr;
+  for (const ir::Arg& arg : all) {
+    arg.ForEachValue([&](ir::Value* value) {
+      if (!IsMutable(value->type)) return;
+      if (first == nullptr) first = value;
+      Unite(first, value);
+    });
+  }
+}
+
+void AliasClasses::UniteControlFlow(const ir::Node& node) {
+  const bool is_loop = node.op == "prim::Loop";
+  const ir::Arg* carried = is_loop ? node.Find("carried") : nullptr;
+  const size_t skip = is_loop ? 1 : 0;
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    for (const auto& block : node.blocks) {
+      if (k + skip < block->results.size()) Unite(node.outputs[k], block->results[k + skip]);
+      if (!is_loop) continue;
+      Unite(node.outputs[k], block->params[k + 1]);
+      Unite(node.outputs[k], carried->list()[k]);
+    }
+  }
+}
+
+bool AliasClasses::IsSameObject(const ir::Arg& result, const ir::Value* param) const {
+  if (!result.is_value()) return false;
+  if (result.value() == param) return true;
+  const auto it = definitions_.find(result.value());
+  if (it == definitions_.end()) return false;
+  const auto& [node, index] = it->second;
+  if (node->op == "prim::If") {
+    return std::all_of(node->blocks.begin(), node->blocks.end(), [&, i = index](const auto& b) {
+      return IsSameObject(b->results[i], param);
+    });
+  }
+  if (node->op == "prim::Loop") {
+    const ir::Block& body = *node->blocks[0];
+    return IsSameObject(body.results[index + 1], body.params[index + 1]) &&
+           IsSameObject(node->Find("carried")->list()[index], param);
+  }
+  return InPlaceSelf(*node, schemas_) != nullptr && IsSameObject(node->args[0].value, param);
+}
+
+}  // namespace rules_onnx::passes

@@ -1,0 +1,72 @@
+// Which values may share memory, coarsely: the classes that functionalize has to follow.
+#ifndef RULES_ONNX_EXPORTER_PASSES_ALIAS_CLASSES_H_
+#define RULES_ONNX_EXPORTER_PASSES_ALIAS_CLASSES_H_
+
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "exporter/ir/graph.h"
+#include "exporter/passes/schemas.h"
+
+namespace rules_onnx::passes {
+
+// A tensor or a container; numbers and strings share no memory.
+bool IsMutable(const ir::Type& type);
+
+// Operators that change a list or dict rather than a tensor.
+bool ChangesContainer(const ir::Node& node);
+
+// Equivalence classes over all tensor and container values of a graph: two values are in one
+// class if one may be a view of, an item of, or the same as the other, by any chain of
+// operators, blocks included. Flow-insensitive, linear in the graph.
+class AliasClasses {
+ public:
+  AliasClasses(const ir::Graph& graph, const Schemas& schemas);
+
+  // A number of the class; values outside any class have one of their own.
+  int ClassOf(const ir::Value* value) const;
+  // Something in the value's class is written to.
+  bool IsWritten(const ir::Value* value) const;
+
+  struct Writes {
+    std::set<int> tensors;     // classes in which a tensor's content is written
+    std::set<int> containers;  // classes in which a list or dict is changed
+  };
+  // What the body of a prim::Loop writes, inner blocks included.
+  const Writes& WrittenIn(const ir::Node& loop) const;
+
+  // The body's result is the param: only in-place operators lie between them.
+  bool IsSameObject(const ir::Arg& result, const ir::Value* param) const;
+
+ private:
+  struct Definition {
+    const ir::Node* node;
+    size_t index;
+  };
+
+  int Index(const ir::Value* value);
+  int Root(int index) const;
+  void Unite(const ir::Arg& a, const ir::Arg& b);
+  void VisitBlock(const ir::Block& block, std::vector<const ir::Node*>* loops);
+  void VisitNode(const ir::Node& node, const std::vector<const ir::Node*>& loops);
+  void UniteBySchema(const ir::Node& node, const ir::Schema& schema);
+  void UniteAll(const ir::Node& node);
+  void UniteControlFlow(const ir::Node& node);
+
+  const Schemas& schemas_;
+  std::unordered_map<const ir::Value*, int> indices_;
+  mutable std::vector<int> parents_;
+  std::vector<std::pair<const ir::Value*, bool>> written_values_;  // bool: a container
+  std::unordered_map<const ir::Node*, std::vector<std::pair<const ir::Value*, bool>>>
+      written_in_loop_;
+  std::unordered_map<const ir::Value*, Definition> definitions_;
+  std::set<int> written_;
+  std::unordered_map<const ir::Node*, Writes> loops_;
+};
+
+}  // namespace rules_onnx::passes
+
+#endif  // RULES_ONNX_EXPORTER_PASSES_ALIAS_CLASSES_H_

@@ -1,0 +1,476 @@
+#include "exporter/passes/functionalize.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "exporter/passes/functionalizer.h"
+#include "exporter/passes/twins.h"
+#include "exporter/passes/views.h"
+
+namespace rules_onnx::passes {
+namespace {
+
+using Kind = ir::Type::Kind;
+using Names = absl::flat_hash_set<absl::string_view>;
+
+// Results may not be contiguous even where the argument is.
+bool Reorders(absl::string_view base) {
+  static const auto* const kReordering = new Names{
+      "aten::transpose", "aten::permute",    "aten::t",        "aten::numpy_T",
+      "aten::mT",        "aten::mH",         "aten::adjoint",  "aten::movedim",
+      "aten::moveaxis",  "aten::swapaxes",   "aten::swapdims", "aten::expand",
+      "aten::expand_as", "aten::unfold",     "aten::diagonal", "aten::as_strided",
+      "aten::broadcast_to", "aten::einsum",  "aten::matrix_H", "aten::broadcast_tensors",
+      "aten::meshgrid"};
+  return kReordering->contains(base);
+}
+
+// Results are contiguous whatever the arguments are.
+bool MakesContiguous(absl::string_view base) {
+  static const auto* const kContiguous =
+      new Names{"aten::mm",    "aten::bmm",  "aten::addmm", "aten::matmul", "aten::linear",
+                "aten::zeros", "aten::ones", "aten::full",  "aten::arange", "aten::embedding"};
+  return kContiguous->contains(base);
+}
+
+// The shapes are known to differ.
+bool ShapesDiffer(const ir::Type& a, const ir::Type& b) {
+  if (!a.shape || !b.shape) return false;
+  if (a.shape->size() != b.shape->size()) return true;
+  for (size_t i = 0; i < a.shape->size(); ++i) {
+    const ir::Dim& x = (*a.shape)[i];
+    const ir::Dim& y = (*b.shape)[i];
+    if (x.is_number() && y.is_number() && x.value() != y.value()) return true;
+  }
+  return false;
+}
+
+// "aten::unsqueeze_" → "aten::unsqueeze"; squeeze_ and transpose_ keep their overload.
+std::string GeometryView(const ir::Node& node) {
+  std::string base(node.base_op());
+  base.pop_back();
+  std::string overload = node.op.substr(node.base_op().size());
+  if (base == "aten::transpose") overload = ".int";
+  return base + overload;
+}
+
+// A constant tensor that is written to, or viewed, becomes a value, so that it is one tensor
+// wherever it is used: a literal is the same tensor where it is the same object.
+void HoistAliasedLiterals(Context* context) {
+  std::unordered_map<const ir::TensorLiteral*, ir::Value*> values;
+  NodeList hoisted;
+  ir::ForEachNode(context->graph->main, [&](const ir::Node& node) {
+    const ir::Schema* schema = context->schemas.Find(node.op);
+    if (schema == nullptr) return;
+    for (size_t i = 0; i < schema->args.size() && i < node.args.size(); ++i) {
+      const ir::Arg& arg = node.args[i].value;
+      if (schema->args[i].alias.empty() || !arg.is_literal()) continue;
+      ir::Value*& value = values[&arg.literal()];
+      if (value != nullptr) continue;
+      ir::Shape shape(arg.literal().shape.begin(), arg.literal().shape.end());
+      value = Emitter(context, node, &hoisted)
+                  .Emit("aten::lift_fresh_copy", {{"self", arg}},
+                        ir::Type::Tensor(arg.literal().dtype, std::move(shape)));
+    }
+  });
+  if (hoisted.empty()) return;
+  const std::function<void(ir::Arg*)> replace = [&](ir::Arg* arg) {
+    if (arg->is_literal()) {
+      const auto it = values.find(&arg->literal());
+      if (it != values.end()) *arg = it->second;
+    } else if (arg->is_list()) {
+      for (ir::Arg& item : arg->list()) replace(&item);
+    }
+  };
+  const std::function<void(ir::Block*)> replace_all = [&](ir::Block* block) {
+    for (const auto& node : block->nodes) {
+      for (ir::NamedArg& arg : node->args) replace(&arg.value);
+      for (const auto& inner : node->blocks) replace_all(inner.get());
+    }
+    for (ir::Arg& result : block->results) replace(&result);
+  };
+  NodeList& nodes = context->graph->main.nodes;
+  replace_all(&context->graph->main);
+  nodes.insert(nodes.begin(), std::make_move_iterator(hoisted.begin()),
+               std::make_move_iterator(hoisted.end()));
+}
+
+}  // namespace
+
+Functionalizer::Functionalizer(Context* context)
+    : context_(context), classes_(*context->graph, context->schemas) {}
+
+void Functionalizer::Run() {
+  ir::Graph* graph = context_->graph;
+  for (ir::Value* input : graph->main.params) {
+    if (IsTracked(input)) BindNewRoot(input, Layout::Contiguous(input->type));
+  }
+  for (const ir::Weight& weight : graph->weights) {
+    if (!IsTracked(weight.value)) continue;
+    BindNewRoot(weight.value, Layout::Contiguous(weight.value->type))->weight = &weight;
+  }
+  const ir::Node end;
+  VisitBlock(&graph->main, [&] {
+    for (ir::Arg& result : graph->main.results) result = Read(result, end);
+  });
+}
+
+// ---- names ----
+
+Object* Functionalizer::ObjectOf(const ir::Value* value) const {
+  const auto it = names_.find(value);
+  return it == names_.end() ? nullptr : it->second;
+}
+
+Place* Functionalizer::PlaceOf(const ir::Arg& arg) const {
+  if (!arg.is_value()) return nullptr;
+  const Object* object = ObjectOf(arg.value());
+  return object == nullptr ? nullptr : object->place;
+}
+
+void Functionalizer::Bind(const ir::Value* value, Place* place) {
+  objects_.push_back({place, memory_.depth()});
+  names_[value] = &objects_.back();
+}
+
+void Functionalizer::BindSame(const ir::Value* value, const ir::Arg& object) {
+  names_[value] = ObjectOf(object.value());
+}
+
+Place* Functionalizer::BindNewRoot(ir::Value* value, Layout layout) {
+  Place* place =
+      memory_.NewRoot(value->type, value, classes_.ClassOf(value), std::move(layout));
+  Bind(value, place);
+  return place;
+}
+
+void Functionalizer::BindOutputs(const ir::Node& node, bool rough_inputs) {
+  const bool contiguous = MakesContiguous(node.base_op()) || !rough_inputs;
+  for (ir::Value* output : node.outputs) {
+    if (!contiguous) rough_.insert(output);
+    if (!IsTracked(output)) continue;
+    BindNewRoot(output, contiguous ? Layout::Contiguous(output->type) : Layout());
+  }
+}
+
+bool Functionalizer::TouchesTracked(const ir::Node& node) const {
+  bool touches = std::any_of(node.outputs.begin(), node.outputs.end(),
+                             [&](const ir::Value* value) { return IsTracked(value); });
+  node.ForEachInput([&](ir::Value* value) { touches |= IsTracked(value); });
+  return touches;
+}
+
+bool Functionalizer::IsRough(const ir::Node& node) const {
+  if (Reorders(node.base_op())) return true;
+  bool rough = false;
+  node.ForEachInput([&](ir::Value* value) { rough |= rough_.contains(value); });
+  return rough;
+}
+
+// ---- reading ----
+
+ir::Arg Functionalizer::Read(const ir::Arg& arg, const ir::Node& reader) {
+  if (arg.is_value()) {
+    if (Place* place = PlaceOf(arg)) return ReadPlace(place, reader);
+    const ir::Arg* renamed = renamed_.Find(arg.value());
+    return renamed == nullptr ? arg : *renamed;
+  }
+  if (!arg.is_list()) return arg;
+  ir::Arg::List items;
+  for (const ir::Arg& item : arg.list()) items.push_back(Read(item, reader));
+  return items;
+}
+
+ir::Arg Functionalizer::ReadPlace(Place* place, const ir::Node& reader) {
+  Place* root = place->root();
+  if (root->unreadable_since != nullptr) {
+    context_->Report(
+        diagnostics::Severity::kError, "ambiguous-alias", *root->unreadable_since,
+        absl::StrCat(root->unreadable_since->op, " writes to a tensor or list that ",
+                     reader.op.empty() ? "an output" : reader.op,
+                     " reads afterwards under another name; whether both share memory is not "
+                     "known before run time"),
+        "clone the tensor before it is written to");
+  }
+  root->last_read = memory_.Tick();
+  return PassPlace(place, reader);
+}
+
+ir::Arg Functionalizer::PassPlace(Place* place, const ir::Node& reader) {
+  if (place->is_root() && place->state.knows_items) {
+    ir::Arg::List items;
+    for (const ir::Arg& item : ir::Arg::List(place->state.items)) {
+      items.push_back(Read(item, reader));
+    }
+    if (place->construct == "prim::ListConstruct") return items;
+    return EmitterFor(reader).Emit(place->construct, {{"items", std::move(items)}}, place->type);
+  }
+  if (place->is_root() || place->state.version == place->root()->state.version) {
+    return place->state.current;
+  }
+  return Derive(place, reader);
+}
+
+ir::Arg Functionalizer::Derive(Place* place, const ir::Node& reader) {
+  const ir::Arg viewed = PassPlace(place->viewed, reader);
+  std::vector<ir::NamedArg> args = place->view->args;
+  args[0].value = viewed;
+  ir::Arg derived =
+      EmitterFor(*place->view).Emit(place->view->op, std::move(args), place->type);
+  memory_.Save(place);
+  place->state.current = derived;
+  place->state.version = place->root()->state.version;
+  return derived;
+}
+
+ir::Arg Functionalizer::AsOneValue(ir::Arg arg, const ir::Type& type, const ir::Node& reader,
+                                   const std::string& construct) {
+  if (!arg.is_list()) return arg;
+  return EmitterFor(reader).Emit(construct.empty() ? "prim::ListConstruct" : construct,
+                                 {{"items", std::move(arg)}}, type);
+}
+
+void Functionalizer::ReadArgs(ir::Node* node) {
+  for (ir::NamedArg& arg : node->args) arg.value = Read(arg.value, *node);
+}
+
+// ---- writing ----
+
+void Functionalizer::Refuse(const ir::Node& node, std::string message, std::string hint) {
+  context_->Report(diagnostics::Severity::kError, "write-not-expressible", node,
+                   std::move(message), std::move(hint));
+}
+
+void Functionalizer::WritePlace(Place* place, ir::Arg value, const ir::Node& writer) {
+  Emitter emitter = EmitterFor(writer);
+  std::vector<std::pair<Place*, ir::Arg>> path;
+  for (Place* at = place; !at->is_root(); at = at->viewed) {
+    path.emplace_back(at, value);
+    const ir::Arg viewed = PassPlace(at->viewed, writer);
+    ir::Value* changed = viewed.is_value() ? WriteThroughView(*at->view, viewed.value(), value,
+                                                              &emitter)
+                                           : nullptr;
+    if (changed == nullptr) {
+      return Refuse(writer, absl::StrCat(writer.op, " writes through the view ", at->view->op,
+                                         ", which has no inverse"),
+                    "write to the viewed tensor by index instead");
+    }
+    value = changed;
+  }
+  Place* root = place->root();
+  memory_.SetRoot(root, std::move(value));
+  for (const auto& [view, content] : path) {
+    memory_.Save(view);
+    view->state.current = content;
+    view->state.version = root->state.version;
+  }
+  MakeDependentsUnreadable(root, writer);
+  if (root->weight != nullptr && changed_weights_.insert(root).second) {
+    context_->Report(diagnostics::Severity::kWarning, "buffer-changed", writer,
+                     absl::StrCat(writer.op, " changes '", root->weight->name,
+                                  "': later reads of the same call see the change, but the "
+                                  "final state is no output of the model"));
+  }
+}
+
+void Functionalizer::MakeDependentsUnreadable(Place* root, const ir::Node& writer) {
+  for (Place* dependent : root->dependents) {
+    if (dependent->unreadable_since == nullptr) dependent->unreadable_since = &writer;
+    if (!memory_.WasReadInLoop(*dependent)) continue;
+    context_->Report(diagnostics::Severity::kError, "ambiguous-alias", writer,
+                     absl::StrCat(writer.op, " writes in a loop to a tensor or list that the "
+                                  "next iteration reads under another name; whether both share "
+                                  "memory is not known before run time"),
+                     "clone the tensor before it is written to");
+  }
+}
+
+void Functionalizer::MayShare(Place* a, Place* b) {
+  a = a->root();
+  b = b->root();
+  if (a == b) return;
+  a->dependents.push_back(b);
+  b->dependents.push_back(a);
+}
+
+void Functionalizer::MayBeAnyOfClass(Place* place) {
+  for (Place* other : memory_.visible_roots()) {
+    if (other->alias_class == place->alias_class) MayShare(place, other);
+  }
+}
+
+void Functionalizer::DependOnItems(Place* container, const ir::Arg::List& items) {
+  for (const ir::Arg& item : items) {
+    item.ForEachValue([&](ir::Value* value) {
+      Place* place = PlaceOf(value);
+      if (place != nullptr && place->root() != container) {
+        place->root()->dependents.push_back(container);
+      }
+    });
+  }
+}
+
+// ---- the sweep ----
+
+void Functionalizer::VisitBlock(ir::Block* block, const std::function<void()>& at_end) {
+  NodeList nodes = std::move(block->nodes);
+  NodeList fresh;
+  NodeList* outer = std::exchange(out_, &fresh);
+  for (NodePtr& node : nodes) VisitNode(std::move(node));
+  at_end();
+  out_ = outer;
+  block->nodes = std::move(fresh);
+}
+
+void Functionalizer::VisitNode(NodePtr node) {
+  if (node->op == "prim::If") return VisitIf(std::move(node));
+  if (node->op == "prim::Loop") return VisitLoop(std::move(node));
+  const bool rough_inputs = IsRough(*node);
+  if (!TouchesTracked(*node)) {
+    ReadArgs(node.get());
+    BindOutputs(*node, rough_inputs);
+    return Emit(std::move(node));
+  }
+  if (VisitConstruct(*node) || VisitContainerRead(*node)) {
+    retired_.push_back(std::move(node));
+    return;
+  }
+  if (context_->schemas.Writes(*node)) return VisitWrite(std::move(node));
+  const ir::Arg self = node->args.empty() ? ir::Arg() : node->args[0].value;
+  ReadArgs(node.get());
+  if (PlaceOf(self) != nullptr) return VisitView(std::move(node), self, rough_inputs);
+  BindOutputs(*node, rough_inputs);
+  Emit(std::move(node));
+}
+
+// `self` is the first argument as the program names it; the node's own is its newest value.
+void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inputs) {
+  Place* place = PlaceOf(self);
+  ViewKind kind = GivesListOfViews(*node) ? ViewKind::kView : ClassifyView(*node, place->layout);
+  if (kind == ViewKind::kSame) {
+    Bind(node->output(), place);
+    retired_.push_back(std::move(node));
+    return;
+  }
+  if (kind == ViewKind::kView && node->base_op() == "aten::as_strided") {
+    // Strides are those of the storage, which is the root's where that is contiguous.
+    const bool at_start = place->is_root() || !node->Find("storage_offset")->is_none();
+    place = place->root();
+    if (at_start && place->layout.IsContiguous(place->type) == Answer::kYes) {
+      node->args[0].value = PassPlace(place, *node);
+    } else {
+      kind = ViewKind::kUnknown;
+    }
+  }
+  if (kind == ViewKind::kView) {
+    auto view = context_->graph->NewNode(node->op, node->args);
+    context_->InheritPlace(*node, view.get());
+    view->outputs = {node->output()};
+    Place* made = memory_.NewView(place, std::move(view), node->output()->type);
+    made->is_list_of_views = GivesListOfViews(*node);
+    made->state.current = node->output();
+    made->state.version = place->root()->state.version;
+    Bind(node->output(), made);
+    if (rough_inputs) rough_.insert(node->output());
+    return Emit(std::move(node));
+  }
+  BindOutputs(*node, rough_inputs);
+  Place* made = PlaceOf(node->output());
+  if (kind == ViewKind::kUnknown && made != nullptr) MayShare(made, place);
+  Emit(std::move(node));
+}
+
+void Functionalizer::VisitGeometryChange(NodePtr node, const ir::Arg& self) {
+  Object* object = ObjectOf(self.value());
+  if (object->depth < memory_.depth()) {
+    Refuse(*node, absl::StrCat(node->op, " changes the shape of a tensor from outside the "
+                               "branch or loop that it stands in"));
+  }
+  const std::string op = GeometryView(*node);
+  std::vector<ir::NamedArg> args = node->args;
+  ir::Value* output =
+      EmitterFor(*node).Emit(op, std::move(args), node->output()->type);
+  auto view = context_->graph->NewNode(op, out_->back()->args);
+  context_->InheritPlace(*node, view.get());
+  view->outputs = {output};
+  Place* made = memory_.NewView(object->place, std::move(view), output->type);
+  made->state.current = output;
+  made->state.version = made->root()->state.version;
+  object->place = made;
+  names_[node->output()] = object;
+  retired_.push_back(std::move(node));
+}
+
+void Functionalizer::VisitWrite(NodePtr node) {
+  if (ChangesContainer(*node)) {
+    if (!VisitContainerWrite(*node)) {
+      Refuse(*node, absl::StrCat(node->op, " changes a list or dict whose content is not known "
+                                 "at this point"));
+    }
+    FinishContainerWrite(*node);
+    retired_.push_back(std::move(node));
+    return;
+  }
+  const ir::Schema& schema = *context_->schemas.Find(node->op);
+  std::vector<ir::Arg> targets;  // as the program names them
+  for (size_t i = 0; i < schema.args.size() && i < node->args.size(); ++i) {
+    if (schema.args[i].is_write) targets.push_back(node->args[i].value);
+  }
+  const ir::Arg self = node->args[0].value;
+  ReadArgs(node.get());
+  if (ChangesGeometry(*node) && PlaceOf(self) != nullptr) {
+    return VisitGeometryChange(std::move(node), self);
+  }
+  if (ClassifyView(*node, {}) == ViewKind::kSame && PlaceOf(self) != nullptr) {
+    BindSame(node->output(), self);
+    retired_.push_back(std::move(node));
+    return;
+  }
+  Emitter emitter = EmitterFor(*node);
+  const Twin twin = EmitTwin(*node, &emitter);
+  if (!twin.found) {
+    Refuse(*node, absl::StrCat(node->op, " writes to its arguments, and there is no functional "
+                               "form of it"));
+    BindOutputs(*node, /*rough_inputs=*/true);
+    Emit(std::move(node));
+    return;
+  }
+  for (size_t i = 0; i < twin.written.size(); ++i) {
+    Place* place = PlaceOf(targets[i]);
+    if (place == nullptr) continue;
+    if (ShapesDiffer(place->type, twin.written[i]->type)) {
+      if (!place->is_root()) {
+        Refuse(*node, absl::StrCat(node->op, " resizes a view of another tensor"));
+        continue;
+      }
+      place->type = twin.written[i]->type;
+    }
+    WritePlace(place, twin.written[i], *node);
+  }
+  for (size_t i = 0; i < node->outputs.size(); ++i) {
+    const int written = twin.output_is_written[i];
+    if (written >= 0 && PlaceOf(targets[written]) != nullptr) {
+      BindSame(node->outputs[i], targets[written]);
+    } else {
+      renamed_.Set(node->outputs[i],
+                   written >= 0 ? twin.written[written] : twin.outputs[i]);
+    }
+  }
+  retired_.push_back(std::move(node));
+}
+
+void Functionalize(Context* context) {
+  bool writes = false;
+  ir::ForEachNode(context->graph->main, [&](const ir::Node& node) {
+    writes |= context->schemas.Writes(node);
+  });
+  if (!writes) return;
+  HoistAliasedLiterals(context);
+  Functionalizer(context).Run();
+}
+
+}  // namespace rules_onnx::passes

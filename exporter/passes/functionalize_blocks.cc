@@ -1,0 +1,214 @@
+// Branches and loops: what they write outside themselves becomes an output or a carried value.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/passes/functionalizer.h"
+
+namespace rules_onnx::passes {
+
+// What a branch delivers.
+struct Functionalizer::Ending {
+  ir::Arg::List results;
+  std::vector<Place*> places;          // of each result; nullptr where untracked
+  std::vector<ir::Arg> results_named;  // as the program names them
+  std::map<int, std::pair<Place*, ir::Arg>> changed;  // by order of creation: the newest values
+};
+
+ir::Arg Functionalizer::PassRoot(Place* root, const ir::Node& reader) {
+  return AsOneValue(PassPlace(root, reader), root->type, reader, root->construct);
+}
+
+void Functionalizer::VisitBranch(ir::Node* node, size_t index, Ending* ending) {
+  ir::Block* block = node->blocks[index].get();
+  memory_.EnterScope(/*is_loop=*/false);
+  VisitBlock(block, [&] {
+    for (size_t k = 0; k < block->results.size(); ++k) {
+      const ir::Arg& result = block->results[k];
+      ending->results_named.push_back(result);
+      ending->places.push_back(PlaceOf(result));
+      ending->results.push_back(
+          AsOneValue(Read(result, *node), node->outputs[k]->type, *node, ""));
+    }
+    for (Place* root : memory_.ChangedRoots()) {
+      ending->changed[root->order] = {root, PassRoot(root, *node)};
+    }
+  });
+  memory_.LeaveScope();
+}
+
+// `place` lies in an enclosing block (or is a branch's own); a later write to one of both may be
+// a write to the other.
+void Functionalizer::LinkToOuter(Place* place, Place* other) {
+  if (other == nullptr || other->root()->depth > memory_.depth()) return;
+  MayShare(place, other);
+}
+
+void Functionalizer::BindIfOutput(const ir::Node& node, size_t index,
+                                  const std::vector<Ending>& endings) {
+  ir::Value* output = node.outputs[index];
+  if (!IsTracked(output)) return;
+  Place* first = endings[0].places[index];
+  const bool same = std::all_of(endings.begin(), endings.end(), [&](const Ending& ending) {
+    return ending.places[index] == first;
+  });
+  if (same && first != nullptr && first->depth <= memory_.depth()) return Bind(output, first);
+  Place* made = BindNewRoot(output);
+  for (const Ending& ending : endings) {
+    LinkToOuter(made, ending.places[index]);
+    DependOnItems(made, {ending.results_named[index]});
+    Place* place = ending.places[index];
+    if (place != nullptr && place->is_root()) DependOnItems(made, place->state.items);
+    // Two results of a branch that are one tensor.
+    for (size_t k = 0; k < index; ++k) {
+      Place* earlier = PlaceOf(node.outputs[k]);
+      if (place != nullptr && ending.places[k] != nullptr && earlier != nullptr &&
+          ending.places[k]->root() == place->root()) {
+        MayShare(made, earlier);
+      }
+    }
+  }
+}
+
+void Functionalizer::VisitIf(NodePtr node) {
+  ReadArgs(node.get());
+  std::vector<Ending> endings(node->blocks.size());
+  std::map<int, Place*> changed;
+  for (size_t b = 0; b < node->blocks.size(); ++b) {
+    VisitBranch(node.get(), b, &endings[b]);
+    for (const auto& [order, entry] : endings[b].changed) changed[order] = entry.first;
+  }
+  const size_t own_outputs = node->outputs.size();
+  for (size_t b = 0; b < node->blocks.size(); ++b) node->blocks[b]->results = endings[b].results;
+  for (const auto& [order, root] : changed) {
+    for (size_t b = 0; b < node->blocks.size(); ++b) {
+      const auto own = endings[b].changed.find(order);
+      node->blocks[b]->results.push_back(
+          own != endings[b].changed.end() ? own->second.second : PassRoot(root, *node));
+    }
+    node->outputs.push_back(context_->graph->NewValue(root->type));
+  }
+  size_t next = own_outputs;
+  for (const auto& [order, root] : changed) {
+    DependOnItems(root, root->state.items);
+    memory_.SetRoot(root, node->outputs[next++]);
+  }
+  for (size_t k = 0; k < own_outputs; ++k) BindIfOutput(*node, k, endings);
+  Emit(std::move(node));
+}
+
+std::vector<Place*> Functionalizer::RootsToCarry(const ir::Node& loop) const {
+  const AliasClasses::Writes& writes = classes_.WrittenIn(loop);
+  std::vector<Place*> roots;
+  for (Place* root : memory_.visible_roots()) {
+    const bool container = !root->type.is_tensor();
+    const bool immutable = root->construct == "prim::TupleConstruct";
+    const auto& classes = container ? writes.containers : writes.tensors;
+    if (!immutable && classes.contains(root->alias_class)) roots.push_back(root);
+  }
+  return roots;
+}
+
+void Functionalizer::VisitLoop(NodePtr node) {
+  ir::Block* body = node->blocks[0].get();
+  const ir::Arg::List inits = node->Find("carried")->list();
+  for (const char* name : {"max_trip_count", "cond"}) {
+    *node->Find(name) = Read(*node->Find(name), *node);
+  }
+  struct Slot {
+    size_t index;        // among the program's carried values
+    Place* init;         // nullptr where untracked
+    Place* result = nullptr;
+  };
+  std::vector<Slot> slots;
+  ir::Arg::List carried;
+  std::vector<ir::Value*> params = {body->params[0]};
+  std::vector<ir::Value*> outputs;
+  for (size_t k = 0; k < inits.size(); ++k) {
+    ir::Value* param = body->params[k + 1];
+    Place* init = PlaceOf(inits[k]);
+    if (init != nullptr && classes_.IsSameObject(body->results[k + 1], param)) {
+      // Every iteration sees the same object: one more name of it.
+      BindSame(param, inits[k]);
+      BindSame(node->outputs[k], inits[k]);
+      continue;
+    }
+    slots.push_back({k, init});
+    carried.push_back(AsOneValue(Read(inits[k], *node), param->type, *node, ""));
+    params.push_back(param);
+    outputs.push_back(node->outputs[k]);
+  }
+  const std::vector<Place*> outer = RootsToCarry(*node);
+  for (Place* root : outer) {
+    carried.push_back(PassRoot(root, *node));
+    params.push_back(context_->graph->NewValue(root->type));
+    outputs.push_back(context_->graph->NewValue(root->type));
+  }
+
+  const AliasClasses::Writes& writes = classes_.WrittenIn(*node);
+  ir::Arg::List results;
+  memory_.EnterScope(/*is_loop=*/true);
+  for (const Slot& slot : slots) {
+    ir::Value* param = body->params[slot.index + 1];
+    if (!IsTracked(param)) continue;
+    Place* made = BindNewRoot(param);
+    if (slot.init != nullptr) MayShare(made, slot.init);
+    DependOnItems(made, {inits[slot.index]});
+    if (slot.init != nullptr && slot.init->is_root()) {
+      DependOnItems(made, slot.init->state.items);
+    }
+  }
+  for (size_t i = 0; i < outer.size(); ++i) {
+    memory_.SetRoot(outer[i], params[1 + slots.size() + i]);
+  }
+  VisitBlock(body, [&] {
+    results.push_back(Read(body->results[0], *node));
+    std::map<Place*, bool> seen;
+    for (Slot& slot : slots) {
+      const ir::Arg& result = body->results[slot.index + 1];
+      slot.result = PlaceOf(result);
+      results.push_back(AsOneValue(Read(result, *node),
+                                   node->outputs[slot.index]->type, *node, ""));
+      if (slot.result == nullptr) continue;
+      // The next iteration's param is this tensor, which has other names as well.
+      Place* root = slot.result->root();
+      const bool own = root == PlaceOf(body->params[slot.index + 1]);
+      const bool other_name =
+          !own && (seen.contains(root) || root->depth < memory_.depth() ||
+                   std::any_of(slots.begin(), slots.end(), [&](const Slot& other) {
+                     return PlaceOf(body->params[other.index + 1]) == root;
+                   }));
+      seen[root] = true;
+      if (other_name && writes.tensors.contains(root->alias_class)) {
+        context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *node,
+                         "a loop carries one tensor to the next iteration under two names and "
+                         "writes to it",
+                         "clone the tensor before it is carried");
+      }
+    }
+    for (Place* root : outer) results.push_back(PassRoot(root, *node));
+  });
+  memory_.LeaveScope();
+
+  *node->Find("carried") = ir::Arg(std::move(carried));
+  body->params = params;
+  body->results = std::move(results);
+  std::vector<ir::Value*> own_outputs = node->outputs;
+  node->outputs = outputs;
+  for (size_t i = 0; i < outer.size(); ++i) {
+    DependOnItems(outer[i], outer[i]->state.items);
+    memory_.SetRoot(outer[i], outputs[slots.size() + i]);
+  }
+  for (const Slot& slot : slots) {
+    ir::Value* output = own_outputs[slot.index];
+    if (!IsTracked(output)) continue;
+    Place* made = BindNewRoot(output);
+    if (slot.init != nullptr) MayShare(made, slot.init);
+    LinkToOuter(made, slot.result);
+    DependOnItems(made, {inits[slot.index]});
+  }
+  Emit(std::move(node));
+}
+
+}  // namespace rules_onnx::passes

@@ -1,0 +1,406 @@
+// Lists, tuples and dicts: known item by item as long as the program order says what they hold,
+// then values of prim::ListAppend and its like.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "exporter/passes/functionalizer.h"
+#include "exporter/passes/views.h"
+
+namespace rules_onnx::passes {
+namespace {
+
+using Kind = ir::Type::Kind;
+
+// Python's index into a list of `size` items, or -1 where it is out of range.
+int64_t Normalize(int64_t index, size_t size) {
+  if (index < 0) index += static_cast<int64_t>(size);
+  return index < static_cast<int64_t>(size) ? index : -1;
+}
+
+// Keys and values of a dict stand in turn.
+constexpr int64_t kNoKey = -1;
+int64_t FindKey(const ir::Arg::List& items, const ir::Arg& key) {
+  for (size_t i = 0; i + 1 < items.size(); i += 2) {
+    if (items[i] == key) return static_cast<int64_t>(i);
+  }
+  return kNoKey;
+}
+
+bool HasConstantKeys(const ir::Arg::List& items) {
+  for (size_t i = 0; i < items.size(); i += 2) {
+    if (items[i].is_value()) return false;
+  }
+  return true;
+}
+
+ir::Arg::List EverySecond(const ir::Arg::List& items, size_t first) {
+  ir::Arg::List picked;
+  for (size_t i = first; i < items.size(); i += 2) picked.push_back(items[i]);
+  return picked;
+}
+
+ir::Arg::List Sliced(const ir::Arg::List& items, const ir::Arg& start, const ir::Arg& end,
+                     int64_t step) {
+  const int64_t size = static_cast<int64_t>(items.size());
+  const auto clamp = [&](const ir::Arg& arg, int64_t otherwise) {
+    if (arg.is_none()) return otherwise;
+    const int64_t index = arg.as_int() < 0 ? arg.as_int() + size : arg.as_int();
+    return std::clamp<int64_t>(index, 0, size);
+  };
+  ir::Arg::List slice;
+  for (int64_t i = clamp(start, 0); i < clamp(end, size); i += step) slice.push_back(items[i]);
+  return slice;
+}
+
+bool IsDictOverload(const ir::Node& node) {
+  return absl::StrContains(node.op, ".Dict_") ||
+         (!node.args.empty() && node.args[0].value.is_value() &&
+          node.args[0].value.value()->type.kind == Kind::kDict);
+}
+
+}  // namespace
+
+const ir::Arg::List* Functionalizer::KnownItems(const ir::Arg& container) const {
+  if (container.is_list()) return &container.list();
+  const Place* place = PlaceOf(container);
+  return place != nullptr && place->is_root() && place->state.knows_items ? &place->state.items
+                                                                          : nullptr;
+}
+
+void Functionalizer::BindContainer(const ir::Value* output, std::string construct,
+                                   ir::Arg::List items) {
+  Place* place = memory_.NewRoot(output->type, {}, classes_.ClassOf(output), {});
+  place->construct = std::move(construct);
+  place->state.knows_items = true;
+  place->state.items = std::move(items);
+  Bind(output, place);
+}
+
+// The output is the item itself, under another name.
+void Functionalizer::BindItem(ir::Value* output, const ir::Arg& item) {
+  if (PlaceOf(item) != nullptr) {
+    BindSame(output, item);
+  } else if (item.is_list() && IsTracked(output)) {
+    BindContainer(output, "prim::ListConstruct", item.list());
+  } else {
+    const ir::Arg* renamed = item.is_value() ? renamed_.Find(item.value()) : nullptr;
+    renamed_.Set(output, renamed == nullptr ? item : *renamed);
+  }
+}
+
+bool Functionalizer::VisitConstruct(const ir::Node& node) {
+  if (node.op != "prim::ListConstruct" && node.op != "prim::TupleConstruct" &&
+      node.op != "prim::DictConstruct") {
+    return false;
+  }
+  if (!IsTracked(node.output())) return false;
+  BindContainer(node.output(), node.op, node.Find("items")->list());
+  return true;
+}
+
+bool Functionalizer::ReadItem(const ir::Node& node, const ir::Arg& container, int64_t index,
+                              ir::Value* output) {
+  if (const ir::Arg::List* items = KnownItems(container)) {
+    const int64_t at = Normalize(index, items->size());
+    if (at < 0) return false;
+    BindItem(output, ir::Arg((*items)[at]));
+    return true;
+  }
+  Place* list = PlaceOf(container);
+  if (list == nullptr || !list->is_list_of_views) return false;
+  Place* viewed = list->viewed;
+  // The split's first argument is to be the newest value, for the sizes that may be computed.
+  ir::Node split;
+  split.op = list->view->op;
+  split.args = list->view->args;
+  split.args[0].value = PassPlace(viewed, node);
+  Emitter emitter = EmitterFor(node);
+  auto view = ItemOfListOfViews(split, index, &emitter);
+  if (view == nullptr) return false;
+  context_->InheritPlace(node, view.get());
+  view->outputs = {output};
+  Bind(output, memory_.NewView(viewed, std::move(view), output->type));
+  return true;
+}
+
+bool Functionalizer::Unpack(const ir::Node& node) {
+  const ir::Arg container = node.args[0].value;
+  const ir::Arg::List* items = KnownItems(container);
+  if (items != nullptr && items->size() != node.outputs.size()) return false;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (ReadItem(node, container, static_cast<int64_t>(i), node.outputs[i])) continue;
+    if (i > 0) {
+      Refuse(node, absl::StrCat(node.op, " takes a list apart whose content is not known"));
+    }
+    return i > 0;
+  }
+  return true;
+}
+
+bool Functionalizer::DictRead(const ir::Node& node, const ir::Arg::List& known) {
+  const ir::Arg::List items = known;
+  if (!HasConstantKeys(items)) return false;
+  const absl::string_view base = node.base_op();
+  if (base == "aten::keys" || base == "aten::values") {
+    BindContainerOrList(node.output(), EverySecond(items, base == "aten::keys" ? 0 : 1));
+    return true;
+  }
+  if (base == "aten::len") {
+    renamed_.Set(node.output(), static_cast<int64_t>(items.size() / 2));
+    return true;
+  }
+  if (node.args.size() < 2 || node.args[1].value.is_value()) return false;
+  const int64_t at = FindKey(items, node.args[1].value);
+  if (base == "aten::__contains__") {
+    renamed_.Set(node.output(), at != kNoKey);
+    return true;
+  }
+  if (base != "aten::__getitem__" && base != "aten::get") return false;
+  if (at != kNoKey) {
+    BindItem(node.output(), items[at + 1]);
+  } else if (base == "aten::get") {
+    BindItem(node.output(), node.args.size() > 2 ? node.args[2].value : ir::Arg());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Functionalizer::BindContainerOrList(ir::Value* output, ir::Arg::List items) {
+  if (IsTracked(output)) return BindContainer(output, "prim::ListConstruct", std::move(items));
+  renamed_.Set(output, ir::Arg(std::move(items)));
+}
+
+bool Functionalizer::VisitContainerRead(const ir::Node& node) {
+  if (node.args.empty()) return false;
+  const absl::string_view base = node.base_op();
+  const ir::Arg self = node.args[0].value;
+  if (node.op == "prim::ListUnpack" || node.op == "prim::TupleUnpack") {
+    if (Unpack(node)) return true;
+  }
+  if (node.op == "prim::TupleIndex" || node.op == "aten::__getitem__.t") {
+    const ir::Arg& index = node.args[1].value;
+    if (index.is_int() && ReadItem(node, self, index.as_int(), node.output())) return true;
+  }
+  const ir::Arg::List* items = KnownItems(self);
+  if (items != nullptr && IsDictOverload(node)) return DictRead(node, *items);
+  if (node.op == "prim::ListUnpack" || node.op == "prim::TupleUnpack" ||
+      node.op == "prim::TupleIndex" || node.op == "aten::__getitem__.t") {
+    return ReadUnknownItem(node);
+  }
+  if (items == nullptr || ChangesContainer(node)) return false;
+  if (node.op == "aten::len.t") {
+    renamed_.Set(node.output(), static_cast<int64_t>(items->size()));
+    return true;
+  }
+  if (base == "aten::list" || node.op == "aten::copy.t") {
+    BindContainerOrList(node.output(), ir::Arg::List(*items));
+    return true;
+  }
+  if (node.op == "aten::add.t") {
+    const ir::Arg::List* more = KnownItems(node.args[1].value);
+    if (more == nullptr) return false;
+    ir::Arg::List joined = *items;
+    joined.insert(joined.end(), more->begin(), more->end());
+    BindContainerOrList(node.output(), std::move(joined));
+    return true;
+  }
+  if (node.op == "aten::slice.t") {
+    const auto constant = [](const ir::Arg* arg) { return arg->is_none() || arg->is_int(); };
+    const ir::Arg* step = node.Find("step");
+    if (!constant(node.Find("start")) || !constant(node.Find("end")) || !step->is_int() ||
+        step->as_int() <= 0) {
+      return false;
+    }
+    BindContainerOrList(node.output(),
+                        Sliced(*items, *node.Find("start"), *node.Find("end"), step->as_int()));
+    return true;
+  }
+  return false;
+}
+
+// An item that could be any of the tensors that ever came near the list.
+bool Functionalizer::ReadUnknownItem(const ir::Node& node) {
+  ir::Node* copy = EmitterFor(node).EmitNode(node.op, node.args, {});
+  ReadArgs(copy);
+  copy->outputs = node.outputs;
+  for (ir::Value* output : node.outputs) {
+    if (!IsTracked(output)) continue;
+    MayBeAnyOfClass(BindNewRoot(output));
+  }
+  return true;
+}
+
+void Functionalizer::SetItems(Place* place, ir::Arg::List items) {
+  memory_.SetRoot(place, {});
+  place->state.knows_items = true;
+  place->state.items = std::move(items);
+}
+
+bool Functionalizer::WriteKnownDict(const ir::Node& node, Place* place) {
+  ir::Arg::List items = place->state.items;
+  const absl::string_view base = node.base_op();
+  if (base == "aten::clear") {
+    items.clear();
+  } else {
+    if (node.args.size() < 2 || !HasConstantKeys(items)) return false;
+    if (base == "aten::update") {
+      const ir::Arg::List* more = KnownItems(node.args[1].value);
+      if (more == nullptr || !HasConstantKeys(*more)) return false;
+      for (size_t i = 0; i + 1 < more->size(); i += 2) {
+        const int64_t at = FindKey(items, (*more)[i]);
+        if (at != kNoKey) {
+          items[at + 1] = (*more)[i + 1];
+        } else {
+          items.push_back((*more)[i]);
+          items.push_back((*more)[i + 1]);
+        }
+      }
+    } else {
+      const ir::Arg key = node.args[1].value;
+      if (key.is_value()) return false;
+      const int64_t at = FindKey(items, key);
+      if (base == "aten::_set_item" || (base == "aten::setdefault" && at == kNoKey)) {
+        if (at != kNoKey) {
+          items[at + 1] = node.args[2].value;
+        } else {
+          items.push_back(key);
+          items.push_back(node.args[2].value);
+        }
+        if (base == "aten::setdefault") BindItem(node.outputs[0], node.args[2].value);
+      } else if (base == "aten::setdefault") {
+        BindItem(node.outputs[0], items[at + 1]);
+      } else if (base == "aten::pop" || base == "aten::Delete") {
+        if (at == kNoKey && node.args.size() < 3) return false;
+        if (base == "aten::pop") {
+          BindItem(node.outputs[0], at == kNoKey ? node.args[2].value : items[at + 1]);
+        }
+        if (at != kNoKey) items.erase(items.begin() + at, items.begin() + at + 2);
+      } else {
+        return false;
+      }
+    }
+  }
+  SetItems(place, std::move(items));
+  return true;
+}
+
+bool Functionalizer::WriteKnownList(const ir::Node& node, Place* place) {
+  ir::Arg::List items = place->state.items;
+  const absl::string_view base = node.base_op();
+  const auto arg = [&](size_t i) -> const ir::Arg& { return node.args[i].value; };
+  if (base == "aten::append") {
+    items.push_back(arg(1));
+  } else if (base == "aten::clear") {
+    items.clear();
+  } else if (base == "aten::reverse") {
+    std::reverse(items.begin(), items.end());
+  } else if (base == "aten::extend" || node.op == "aten::add_.t") {
+    const ir::Arg::List* more = KnownItems(arg(1));
+    if (more == nullptr) return false;
+    const ir::Arg::List copy = *more;
+    items.insert(items.end(), copy.begin(), copy.end());
+  } else if (base == "aten::insert") {
+    if (!arg(1).is_int()) return false;
+    const int64_t size = static_cast<int64_t>(items.size());
+    const int64_t at = arg(1).as_int() < 0 ? arg(1).as_int() + size : arg(1).as_int();
+    items.insert(items.begin() + std::clamp<int64_t>(at, 0, size), arg(2));
+  } else if (base == "aten::_set_item" || base == "aten::pop" || base == "aten::Delete") {
+    if (!arg(1).is_int()) return false;
+    const int64_t at = Normalize(arg(1).as_int(), items.size());
+    if (at < 0) return false;
+    if (base == "aten::_set_item") {
+      items[at] = arg(2);
+    } else {
+      if (base == "aten::pop") BindItem(node.outputs[0], items[at]);
+      items.erase(items.begin() + at);
+    }
+  } else {
+    return false;
+  }
+  SetItems(place, std::move(items));
+  return true;
+}
+
+// By a functional operator that gives the list's next value.
+bool Functionalizer::WriteUnknownList(const ir::Node& node, Place* place) {
+  const absl::string_view base = node.base_op();
+  const ir::Arg list = AsOneValue(PassRoot(place, node), place->type, node, "");
+  const auto arg = [&](size_t i) {
+    const ir::Arg& given = node.args[i].value;
+    return Read(given, node);
+  };
+  Emitter emitter = EmitterFor(node);
+  const ir::Type type = place->type;
+  ir::Value* next = nullptr;
+  ir::Arg::List added;
+  if (base == "aten::append") {
+    next = emitter.Emit("prim::ListAppend", {{"self", list}, {"el", arg(1)}}, type);
+    added = {node.args[1].value};
+  } else if (base == "aten::insert") {
+    next = emitter.Emit("prim::ListInsert", {{"self", list}, {"idx", arg(1)}, {"el", arg(2)}},
+                        type);
+    added = {node.args[2].value};
+  } else if (base == "aten::_set_item") {
+    next =
+        emitter.Emit("prim::ListSet", {{"self", list}, {"idx", arg(1)}, {"el", arg(2)}}, type);
+    added = {node.args[2].value};
+  } else if (base == "aten::extend" || node.op == "aten::add_.t") {
+    next = emitter.Emit("prim::ListExtend", {{"self", list}, {"other", arg(1)}}, type);
+    if (const ir::Arg::List* items = KnownItems(node.args[1].value)) added = *items;
+    added.push_back(node.args[1].value);
+  } else if (base == "aten::Delete") {
+    next = emitter.Emit("prim::ListDelete", {{"self", list}, {"idx", arg(1)}}, type);
+  } else if (base == "aten::pop") {
+    const ir::Node* popped =
+        emitter.EmitNode("prim::ListPop", {{"self", list}, {"idx", arg(1)}},
+                         {node.output()->type, type});
+    next = popped->outputs[1];
+    if (IsTracked(node.output())) {
+      Place* item = memory_.NewRoot(node.output()->type, popped->outputs[0],
+                                    classes_.ClassOf(node.output()), {});
+      Bind(node.output(), item);
+      MayBeAnyOfClass(item);
+    } else {
+      renamed_.Set(node.output(), popped->outputs[0]);
+    }
+  } else if (base == "aten::clear") {
+    SetItems(place, {});
+    return true;
+  } else {
+    return false;
+  }
+  const ir::Arg::List before = place->state.knows_items ? place->state.items : ir::Arg::List();
+  DependOnItems(place, before);
+  DependOnItems(place, added);
+  memory_.SetRoot(place, next);
+  return true;
+}
+
+bool Functionalizer::VisitContainerWrite(const ir::Node& node) {
+  Place* place = PlaceOf(node.args[0].value);
+  if (place == nullptr || !place->is_root()) return false;
+  bool done = false;
+  if (IsDictOverload(node)) {
+    done = place->state.knows_items && WriteKnownDict(node, place);
+  } else {
+    done = (place->state.knows_items && WriteKnownList(node, place)) ||
+           WriteUnknownList(node, place);
+  }
+  if (done) MakeDependentsUnreadable(place, node);
+  return done;
+}
+
+// Operators that return the list they changed: `aten::append.t`, `aten::add_.t`.
+void Functionalizer::FinishContainerWrite(const ir::Node& node) {
+  for (ir::Value* output : node.outputs) {
+    if (ObjectOf(output) != nullptr || renamed_.Find(output) != nullptr) continue;
+    if (ObjectOf(node.args[0].value.value()) != nullptr) BindSame(output, node.args[0].value);
+  }
+}
+
+}  // namespace rules_onnx::passes

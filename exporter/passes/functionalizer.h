@@ -1,0 +1,113 @@
+// The interpreter behind Functionalize; internal to passes/functionalize*.cc.
+#ifndef RULES_ONNX_EXPORTER_PASSES_FUNCTIONALIZER_H_
+#define RULES_ONNX_EXPORTER_PASSES_FUNCTIONALIZER_H_
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "exporter/passes/alias_classes.h"
+#include "exporter/passes/context.h"
+#include "exporter/passes/places.h"
+#include "exporter/passes/rewrite.h"
+
+namespace rules_onnx::passes {
+
+// Goes through the program in order and emits it anew. Values in classes that nothing writes to
+// are left alone; all others are names of objects in Memory, and reading one gives its newest
+// value.
+class Functionalizer {
+ public:
+  explicit Functionalizer(Context* context);
+  void Run();
+
+ private:
+  using NodePtr = std::unique_ptr<ir::Node>;
+
+  // functionalize.cc: names, reads, tensor writes.
+  bool IsTracked(const ir::Value* value) const { return classes_.IsWritten(value); }
+  bool TouchesTracked(const ir::Node& node) const;
+  Object* ObjectOf(const ir::Value* value) const;  // nullptr where untracked
+  Place* PlaceOf(const ir::Arg& arg) const;        // nullptr where untracked
+  void Bind(const ir::Value* value, Place* place);
+  void BindSame(const ir::Value* value, const ir::Arg& object);
+  Place* BindNewRoot(ir::Value* value, Layout layout = {});
+  void BindOutputs(const ir::Node& node, bool rough_inputs);
+
+  ir::Arg Read(const ir::Arg& arg, const ir::Node& reader);
+  ir::Arg ReadPlace(Place* place, const ir::Node& reader);
+  // Also for what is poisoned: the value is only passed on.
+  ir::Arg PassPlace(Place* place, const ir::Node& reader);
+  ir::Arg Derive(Place* view, const ir::Node& reader);
+  // A value where a list of values would be, for block results and carried values.
+  ir::Arg AsOneValue(ir::Arg arg, const ir::Type& type, const ir::Node& reader,
+                     const std::string& construct);
+  void ReadArgs(ir::Node* node);
+
+  void WritePlace(Place* place, ir::Arg value, const ir::Node& writer);
+  void MakeDependentsUnreadable(Place* root, const ir::Node& writer);
+  void MayShare(Place* a, Place* b);  // either way
+  void MayBeAnyOfClass(Place* place);
+  void DependOnItems(Place* container, const ir::Arg::List& items);
+
+  void Emit(NodePtr node) { out_->push_back(std::move(node)); }
+  Emitter EmitterFor(const ir::Node& origin) { return Emitter(context_, origin, out_); }
+  void Refuse(const ir::Node& node, std::string message, std::string hint = "");
+
+  void VisitBlock(ir::Block* block, const std::function<void()>& at_end);
+  void VisitNode(NodePtr node);
+  void VisitView(NodePtr node, const ir::Arg& self, bool rough_inputs);
+  void VisitWrite(NodePtr node);
+  void VisitGeometryChange(NodePtr node, const ir::Arg& self);
+  bool IsRough(const ir::Node& node) const;
+
+  // functionalize_containers.cc. True if the node is done with.
+  bool VisitConstruct(const ir::Node& node);
+  bool VisitContainerRead(const ir::Node& node);
+  bool VisitContainerWrite(const ir::Node& node);
+  bool ReadItem(const ir::Node& node, const ir::Arg& container, int64_t index,
+                ir::Value* output);
+  bool Unpack(const ir::Node& node);
+  const ir::Arg::List* KnownItems(const ir::Arg& container) const;
+  void BindItem(ir::Value* output, const ir::Arg& item);
+  void BindContainer(const ir::Value* output, std::string construct, ir::Arg::List items);
+  void BindContainerOrList(ir::Value* output, ir::Arg::List items);
+  bool ReadUnknownItem(const ir::Node& node);
+  bool DictRead(const ir::Node& node, const ir::Arg::List& items);
+  bool WriteKnownList(const ir::Node& node, Place* place);
+  bool WriteKnownDict(const ir::Node& node, Place* place);
+  bool WriteUnknownList(const ir::Node& node, Place* place);
+  void SetItems(Place* place, ir::Arg::List items);
+  void FinishContainerWrite(const ir::Node& node);
+
+  // functionalize_blocks.cc
+  struct Ending;
+  void VisitIf(NodePtr node);
+  void VisitLoop(NodePtr node);
+  ir::Arg PassRoot(Place* root, const ir::Node& reader);
+  void VisitBranch(ir::Node* node, size_t index, Ending* ending);
+  void BindIfOutput(const ir::Node& node, size_t index, const std::vector<Ending>& endings);
+  void LinkToOuter(Place* place, Place* other);
+  std::vector<Place*> RootsToCarry(const ir::Node& loop) const;
+
+  Context* context_;
+  AliasClasses classes_;
+  Memory memory_;
+  NodeList* out_ = nullptr;
+  std::deque<Object> objects_;
+  std::unordered_map<const ir::Value*, Object*> names_;
+  Replacements renamed_;  // outputs outside tracked classes that another value stands for
+  // Tensors that need not be contiguous when an operator makes them.
+  std::unordered_set<const ir::Value*> rough_;
+  std::unordered_set<const Place*> changed_weights_;
+  std::vector<NodePtr> retired_;  // replaced nodes, kept for messages
+};
+
+}  // namespace rules_onnx::passes
+
+#endif  // RULES_ONNX_EXPORTER_PASSES_FUNCTIONALIZER_H_

@@ -1,0 +1,171 @@
+#include "exporter/passes/layout.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+
+namespace rules_onnx::passes {
+namespace {
+
+using Strides = std::vector<ir::Dim>;
+
+std::optional<Strides> RowMajor(const ir::Type& type) {
+  if (!type.shape) return std::nullopt;
+  Strides strides(type.shape->size());
+  ir::Dim stride = 1;
+  for (size_t i = type.shape->size(); i-- > 0;) {
+    if (stride.is_unknown()) return std::nullopt;
+    strides[i] = stride;
+    stride = stride * (*type.shape)[i];
+  }
+  return strides;
+}
+
+bool IsOne(const ir::Dim& dim) { return dim.is_number() && dim.value() == 1; }
+
+std::optional<size_t> Axis(const ir::Node& node, absl::string_view name, size_t rank) {
+  const ir::Arg* arg = node.Find(name);
+  if (arg == nullptr || !arg->is_int()) return std::nullopt;
+  const int64_t axis = arg->as_int() < 0 ? arg->as_int() + static_cast<int64_t>(rank)
+                                         : arg->as_int();
+  if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+  return static_cast<size_t>(axis);
+}
+
+std::optional<Strides> AfterTranspose(const ir::Node& node, Strides strides) {
+  const absl::string_view base = node.base_op();
+  const size_t rank = strides.size();
+  if (base == "aten::t" || base == "aten::numpy_T" || base == "aten::mT" ||
+      base == "aten::adjoint" || base == "aten::mH" || base == "aten::H") {
+    if (rank < 2) return strides;
+    if (base == "aten::numpy_T") {
+      std::reverse(strides.begin(), strides.end());
+    } else {
+      std::swap(strides[rank - 1], strides[rank - 2]);
+    }
+    return strides;
+  }
+  if (node.args.size() != 3 && base != "aten::permute") return std::nullopt;
+  if (base == "aten::permute") {
+    const auto order = node.Find("dims")->ints();
+    if (!order || order->size() != rank) return std::nullopt;
+    Strides permuted;
+    for (const int64_t axis : *order) {
+      permuted.push_back(strides[axis < 0 ? axis + static_cast<int64_t>(rank) : axis]);
+    }
+    return permuted;
+  }
+  if (base != "aten::transpose" && base != "aten::swapaxes" && base != "aten::swapdims") {
+    return std::nullopt;
+  }
+  const auto a = Axis(node, node.args[1].name, rank);
+  const auto b = Axis(node, node.args[2].name, rank);
+  if (!a || !b) return std::nullopt;
+  std::swap(strides[*a], strides[*b]);
+  return strides;
+}
+
+}  // namespace
+
+Layout Layout::Contiguous(const ir::Type& type) {
+  Layout layout;
+  layout.contiguous_ = true;
+  layout.strides_ = RowMajor(type);
+  return layout;
+}
+
+Answer Layout::IsContiguous(const ir::Type& type) const {
+  if (contiguous_) return Answer::kYes;
+  const auto row_major = RowMajor(type);
+  if (!strides_ || !row_major || strides_->size() != row_major->size()) return Answer::kUnknown;
+  for (size_t i = 0; i < strides_->size(); ++i) {
+    if (IsOne((*type.shape)[i])) continue;
+    if ((*strides_)[i].is_unknown()) return Answer::kUnknown;
+    if (!(*strides_)[i].Equals((*row_major)[i])) return Answer::kNo;
+  }
+  return Answer::kYes;
+}
+
+// PyTorch's computeStride: runs of old axes that lie densely one in another can be cut anew.
+std::optional<Strides> Layout::AfterShaping(const ir::Type& from, const ir::Type& to) const {
+  if (!strides_ || !from.shape || !to.shape) return std::nullopt;
+  const ir::Shape& old_shape = *from.shape;
+  const ir::Shape& new_shape = *to.shape;
+  Strides strides(new_shape.size());
+  size_t next = new_shape.size();  // axes from here on have their stride
+  size_t axis = old_shape.size();
+  while (axis > 0) {
+    ir::Dim run = old_shape[axis - 1];
+    const ir::Dim innermost = (*strides_)[axis - 1];
+    ir::Dim outer = innermost * old_shape[axis - 1];
+    --axis;
+    while (axis > 0 &&
+           (IsOne(old_shape[axis - 1]) || (*strides_)[axis - 1].Equals(outer))) {
+      run = run * old_shape[axis - 1];
+      if (!IsOne(old_shape[axis - 1])) outer = outer * old_shape[axis - 1];
+      --axis;
+    }
+    ir::Dim filled = 1;
+    while (next > 0 && (!filled.Equals(run) || IsOne(new_shape[next - 1]))) {
+      strides[next - 1] = innermost * filled;
+      filled = filled * new_shape[next - 1];
+      --next;
+      if (filled.is_unknown()) return std::nullopt;
+    }
+    if (!filled.Equals(run)) return std::nullopt;
+  }
+  for (; next > 0; --next) strides[next - 1] = 1;
+  return strides;
+}
+
+Answer Layout::ReshapeIsView(const ir::Type& from, const ir::Type& to) const {
+  const Answer contiguous = IsContiguous(from);
+  if (contiguous == Answer::kYes) return Answer::kYes;
+  if (!strides_ || !from.shape || !to.shape) return Answer::kUnknown;
+  for (const ir::Shape* shape : {&*from.shape, &*to.shape}) {
+    for (const ir::Dim& dim : *shape) {
+      if (dim.is_unknown()) return Answer::kUnknown;
+    }
+  }
+  return AfterShaping(from, to) ? Answer::kYes : Answer::kNo;
+}
+
+Layout Layout::AfterView(const ir::Node& node, const ir::Type& from, const ir::Type& to) const {
+  const absl::string_view base = node.base_op();
+  Layout result;
+  if (contiguous_ &&
+      (base == "aten::view" || base == "aten::reshape" || base == "aten::flatten" ||
+       base == "aten::unflatten" || base == "aten::unsqueeze" || base == "aten::squeeze" ||
+       base == "aten::view_as" || base == "aten::reshape_as" || base == "aten::ravel" ||
+       base == "aten::_unsafe_view" || base == "aten::_reshape_alias" ||
+       base == "aten::atleast_1d" || base == "aten::atleast_2d" || base == "aten::atleast_3d" ||
+       base == "aten::view_as_real" || base == "aten::view_as_complex")) {
+    return Contiguous(to);
+  }
+  if (!strides_) return result;
+  Strides strides = *strides_;
+  if (base == "aten::select" || base == "aten::slice" || base == "aten::narrow") {
+    const auto axis = Axis(node, "dim", strides.size());
+    if (!axis) return result;
+    if (base == "aten::select") {
+      strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(*axis));
+    } else if (base == "aten::slice") {
+      const ir::Arg* step = node.Find("step");
+      if (!step->is_int()) return result;
+      strides[*axis] = strides[*axis] * ir::Dim(step->as_int());
+    }
+    result.strides_ = std::move(strides);
+  } else if (const auto transposed = AfterTranspose(node, strides)) {
+    result.strides_ = *transposed;
+  } else if (base == "aten::view" || base == "aten::reshape" || base == "aten::flatten" ||
+             base == "aten::unflatten" || base == "aten::unsqueeze" ||
+             base == "aten::squeeze" || base == "aten::view_as" || base == "aten::reshape_as") {
+    result.strides_ = AfterShaping(from, to);
+  }
+  result.contiguous_ = result.IsContiguous(to) == Answer::kYes;
+  return result;
+}
+
+}  // namespace rules_onnx::passes

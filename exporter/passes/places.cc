@@ -1,0 +1,89 @@
+#include "exporter/passes/places.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rules_onnx::passes {
+
+Place* Memory::NewRoot(const ir::Type& type, ir::Arg current, int alias_class, Layout layout) {
+  auto place = std::make_unique<Place>();
+  place->order = static_cast<int>(places_.size());
+  place->depth = depth();
+  place->alias_class = alias_class;
+  place->type = type;
+  place->layout = std::move(layout);
+  place->state.current = std::move(current);
+  place->state.version = Tick();
+  places_.push_back(std::move(place));
+  visible_.push_back(places_.back().get());
+  return places_.back().get();
+}
+
+Place* Memory::NewView(Place* viewed, std::unique_ptr<ir::Node> view, const ir::Type& type) {
+  auto place = std::make_unique<Place>();
+  place->order = static_cast<int>(places_.size());
+  place->depth = depth();
+  place->alias_class = viewed->alias_class;
+  place->type = type;
+  if (viewed->type.is_tensor() && type.is_tensor()) {
+    place->layout = viewed->layout.AfterView(*view, viewed->type, type);
+  }
+  place->viewed = viewed;
+  place->view = std::move(view);
+  place->state.version = -1;
+  places_.push_back(std::move(place));
+  return places_.back().get();
+}
+
+void Memory::Save(Place* place) {
+  if (scopes_.empty() || place->depth >= depth()) return;
+  Scope& scope = scopes_.back();
+  if (scope.saved.emplace(place, place->state).second) scope.order.push_back(place);
+}
+
+void Memory::SetRoot(Place* root, ir::Arg value) {
+  Save(root);
+  root->state.current = std::move(value);
+  root->state.version = Tick();
+  root->state.knows_items = false;
+  root->state.items.clear();
+}
+
+void Memory::EnterScope(bool is_loop) {
+  scopes_.push_back({.saved = {},
+                     .order = {},
+                     .visible = visible_.size(),
+                     .is_loop = is_loop,
+                     .start = Tick()});
+}
+
+std::vector<Place*> Memory::ChangedRoots() const {
+  const Scope& scope = scopes_.back();
+  std::vector<Place*> changed;
+  for (Place* place : scope.order) {
+    if (place->is_root() && place->state.version != scope.saved.at(place).version) {
+      changed.push_back(place);
+    }
+  }
+  std::sort(changed.begin(), changed.end(),
+            [](const Place* a, const Place* b) { return a->order < b->order; });
+  return changed;
+}
+
+void Memory::LeaveScope() {
+  for (auto& [place, state] : scopes_.back().saved) place->state = std::move(state);
+  visible_.resize(scopes_.back().visible);
+  scopes_.pop_back();
+}
+
+bool Memory::WasReadInLoop(const Place& place) const {
+  for (size_t i = 0; i < scopes_.size(); ++i) {
+    if (scopes_[i].is_loop && place.depth <= static_cast<int>(i) &&
+        place.last_read >= scopes_[i].start) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace rules_onnx::passes

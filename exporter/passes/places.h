@@ -1,0 +1,97 @@
+// The memory of a program while it is made functional: places, their newest values, scopes.
+#ifndef RULES_ONNX_EXPORTER_PASSES_PLACES_H_
+#define RULES_ONNX_EXPORTER_PASSES_PLACES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "exporter/ir/graph.h"
+#include "exporter/passes/layout.h"
+#include "exporter/passes/rewrite.h"
+
+namespace rules_onnx::passes {
+
+// Memory that a tensor or container lies in: a root owns it, a view shows a part of another.
+struct Place {
+  // What a write changes; a scope restores it.
+  struct State {
+    ir::Arg current;             // the newest value; a view's may be out of date
+    int64_t version = 0;         // root: rises with each write; view: the root's at `current`
+    bool knows_items = false;    // a container of which every item is known
+    ir::Arg::List items;         // in the program's own values, before any replacement
+  };
+
+  int order = 0;                 // of creation
+  int depth = 0;                 // number of scopes around it
+  int alias_class = -1;
+  ir::Type type;
+  Layout layout;
+  State state;
+
+  Place* viewed = nullptr;         // null: a root
+  std::unique_ptr<ir::Node> view;  // the operator, its first argument to be set
+  bool is_list_of_views = false;   // the output of split and its like
+
+  // Roots only.
+  const ir::Weight* weight = nullptr;
+  std::string construct;           // "prim::ListConstruct", …, where items were known
+  std::vector<Place*> dependents;  // become unreadable when this is written
+  const ir::Node* unreadable_since = nullptr;  // the write after which the value is not known
+  int64_t last_read = -1;
+
+  Place* root() { return viewed == nullptr ? this : viewed->root(); }
+  bool is_root() const { return viewed == nullptr; }
+};
+
+// What a name stands for. Geometry changes in place (`t_`) move an object to another place.
+struct Object {
+  Place* place = nullptr;
+  int depth = 0;
+};
+
+// All places, and the scopes (branches, loop bodies) whose changes are undone at their end.
+class Memory {
+ public:
+  // A root in the current scope.
+  Place* NewRoot(const ir::Type& type, ir::Arg current, int alias_class, Layout layout);
+  Place* NewView(Place* viewed, std::unique_ptr<ir::Node> view, const ir::Type& type);
+
+  // Before any change of `place->state`.
+  void Save(Place* place);
+  // The root gets a new value; all its views are out of date.
+  void SetRoot(Place* root, ir::Arg value);
+
+  int depth() const { return static_cast<int>(scopes_.size()); }
+  int64_t Tick() { return ++clock_; }
+
+  void EnterScope(bool is_loop);
+  // Outer roots whose content changed since EnterScope, in order of creation.
+  std::vector<Place*> ChangedRoots() const;
+  void LeaveScope();
+
+  // Roots of the enclosing scopes and this one, in order of creation.
+  const std::vector<Place*>& visible_roots() const { return visible_; }
+  // A loop around the current point, outside which `place` lies, read it since it began.
+  bool WasReadInLoop(const Place& place) const;
+
+ private:
+  struct Scope {
+    std::unordered_map<Place*, Place::State> saved;
+    std::vector<Place*> order;
+    size_t visible = 0;
+    bool is_loop = false;
+    int64_t start = 0;
+  };
+
+  std::vector<std::unique_ptr<Place>> places_;
+  std::vector<Place*> visible_;
+  std::vector<Scope> scopes_;
+  int64_t clock_ = 0;
+};
+
+}  // namespace rules_onnx::passes
+
+#endif  // RULES_ONNX_EXPORTER_PASSES_PLACES_H_

@@ -1,0 +1,474 @@
+#include "exporter/passes/views.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+
+namespace rules_onnx::passes {
+namespace {
+
+using Names = absl::flat_hash_set<absl::string_view>;
+using Inverse = ir::Value* (*)(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                               Emitter* emitter);
+
+ir::Type IntType() { return ir::Type::Scalar(ir::Type::Kind::kInt); }
+
+bool SameStaticShape(const ir::Type& a, const ir::Type& b) {
+  if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return false;
+  return std::equal(
+      a.shape->begin(), a.shape->end(), b.shape->begin(),
+      [](const ir::Dim& x, const ir::Dim& y) { return !x.is_unknown() && x.Equals(y); });
+}
+
+std::optional<std::vector<int64_t>> StaticSizes(const ir::Type& type) {
+  if (!type.shape) return std::nullopt;
+  std::vector<int64_t> sizes;
+  for (const ir::Dim& dim : *type.shape) {
+    if (!dim.is_number()) return std::nullopt;
+    sizes.push_back(dim.value());
+  }
+  return sizes;
+}
+
+// `value` in the shape of `like`; the number of elements is the same.
+ir::Value* ShapeLike(const ir::Arg& value, ir::Value* like, Emitter* emitter) {
+  ir::Type type = like->type;
+  if (value.is_value()) type.dtype = value.value()->type.dtype;
+  if (const auto sizes = StaticSizes(type)) {
+    return emitter->Emit("aten::reshape", {{"self", value}, {"shape", ir::Arg::Ints(*sizes)}},
+                         type);
+  }
+  return emitter->Emit("aten::reshape_as", {{"self", value}, {"other", like}}, type);
+}
+
+ir::Type Flat(const ir::Type& type) {
+  return ir::Type::Tensor(type.dtype, ir::Shape{type.shape ? ir::NumElements(*type.shape)
+                                                           : ir::Dim::Unknown()});
+}
+
+ir::Value* Flatten(const ir::Arg& value, const ir::Type& type, Emitter* emitter) {
+  return emitter->Emit("aten::reshape", {{"self", value}, {"shape", ir::Arg::Ints({-1})}},
+                       Flat(type));
+}
+
+ir::Value* InverseShaping(const ir::Node&, ir::Value* viewed, const ir::Arg& written,
+                          Emitter* emitter) {
+  return ShapeLike(written, viewed, emitter);
+}
+
+ir::Value* InverseUnsqueeze(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                            Emitter* emitter) {
+  return emitter->Emit("aten::squeeze.dim", {{"self", written}, {"dim", *view.Find("dim")}},
+                       viewed->type);
+}
+
+// The operator that undoes itself.
+ir::Value* InverseSelf(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                       Emitter* emitter) {
+  std::vector<ir::NamedArg> args = view.args;
+  args[0].value = written;
+  return emitter->Emit(view.op, std::move(args), viewed->type);
+}
+
+ir::Value* InversePermute(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                          Emitter* emitter) {
+  const auto order = view.Find("dims")->ints();
+  if (!order) return nullptr;
+  const int64_t rank = static_cast<int64_t>(order->size());
+  std::vector<int64_t> inverse(order->size());
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t axis = (*order)[i] < 0 ? (*order)[i] + rank : (*order)[i];
+    inverse[axis] = i;
+  }
+  return emitter->Emit("aten::permute",
+                       {{"self", written}, {"dims", ir::Arg::Ints(inverse)}}, viewed->type);
+}
+
+ir::Value* InverseMovedim(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                          Emitter* emitter) {
+  return emitter->Emit(view.op,
+                       {{"self", written},
+                        {"source", *view.Find("destination")},
+                        {"destination", *view.Find("source")}},
+                       viewed->type);
+}
+
+ir::Value* InverseSelect(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                         Emitter* emitter) {
+  return emitter->Emit("aten::select_scatter",
+                       {{"self", viewed},
+                        {"src", written},
+                        {"dim", *view.Find("dim")},
+                        {"index", *view.Find("index")}},
+                       viewed->type);
+}
+
+ir::Value* InverseSlice(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                        Emitter* emitter) {
+  return emitter->Emit("aten::slice_scatter",
+                       {{"self", viewed},
+                        {"src", written},
+                        {"dim", *view.Find("dim")},
+                        {"start", *view.Find("start")},
+                        {"end", *view.Find("end")},
+                        {"step", *view.Find("step")}},
+                       viewed->type);
+}
+
+ir::Value* InverseDiagonal(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                           Emitter* emitter) {
+  return emitter->Emit("aten::diagonal_scatter",
+                       {{"self", viewed},
+                        {"src", written},
+                        {"offset", *view.Find("offset")},
+                        {"dim1", *view.Find("dim1")},
+                        {"dim2", *view.Find("dim2")}},
+                       viewed->type);
+}
+
+// Any view that shows no element twice: the same view of the elements' numbers says where each
+// written element goes.
+ir::Value* InverseByNumbers(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                            Emitter* emitter) {
+  const ir::Type numbers_type = ir::Type::Tensor(ir::DType::kInt64, viewed->type.shape);
+  const auto sizes = StaticSizes(viewed->type);
+  ir::Arg count;
+  if (sizes) {
+    count = ir::NumElements(*viewed->type.shape).value();
+  } else {
+    count = emitter->Emit("aten::numel", {{"self", viewed}}, IntType());
+  }
+  ir::Value* range = emitter->Emit(
+      "aten::arange", {{"end", count}, {"dtype", ir::DType::kInt64}}, Flat(numbers_type));
+  ir::Value* numbers = ShapeLike(range, viewed, emitter);
+  std::vector<ir::NamedArg> args = view.args;
+  args[0].value = numbers;
+  ir::Type seen_type = view.output()->type;
+  seen_type.dtype = ir::DType::kInt64;
+  ir::Value* seen = emitter->Emit(view.op, std::move(args), seen_type);
+  ir::Type written_type = seen_type;
+  written_type.dtype = viewed->type.dtype;
+  ir::Value* scattered =
+      emitter->Emit("aten::scatter.src",
+                    {{"self", Flatten(viewed, viewed->type, emitter)},
+                     {"dim", 0},
+                     {"index", Flatten(seen, seen_type, emitter)},
+                     {"src", Flatten(written, written_type, emitter)}},
+                    Flat(viewed->type));
+  return ShapeLike(scattered, viewed, emitter);
+}
+
+ir::Value* InverseNarrow(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                         Emitter* emitter) {
+  const ir::Arg* start = view.Find("start");
+  const ir::Arg* length = view.Find("length");
+  if (!start->is_int() || !length->is_int()) {
+    return InverseByNumbers(view, viewed, written, emitter);
+  }
+  const int64_t end = start->as_int() + length->as_int();
+  const bool to_the_end = start->as_int() < 0 && end == 0;
+  return emitter->Emit("aten::slice_scatter",
+                       {{"self", viewed},
+                        {"src", written},
+                        {"dim", *view.Find("dim")},
+                        {"start", *start},
+                        {"end", to_the_end ? ir::Arg() : ir::Arg(end)},
+                        {"step", 1}},
+                       viewed->type);
+}
+
+// Only where no axis grew: writing to an element that is shown twice is an error in PyTorch.
+ir::Value* InverseExpand(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                         Emitter* emitter) {
+  if (!view.output()->type.shape || !viewed->type.shape) return nullptr;
+  const ir::Dim before = ir::NumElements(*viewed->type.shape);
+  const ir::Dim after = ir::NumElements(*view.output()->type.shape);
+  return before.Equals(after) ? ShapeLike(written, viewed, emitter) : nullptr;
+}
+
+ir::Value* InverseReal(const ir::Node&, ir::Value* viewed, const ir::Arg& written,
+                       Emitter* emitter) {
+  ir::Type part = viewed->type;
+  part.dtype = ir::RealOf(part.dtype);
+  ir::Value* imag = emitter->Emit("aten::imag", {{"self", viewed}}, part);
+  return emitter->Emit("aten::complex", {{"real", written}, {"imag", imag}}, viewed->type);
+}
+
+ir::Value* InverseImag(const ir::Node&, ir::Value* viewed, const ir::Arg& written,
+                       Emitter* emitter) {
+  ir::Type part = viewed->type;
+  part.dtype = ir::RealOf(part.dtype);
+  ir::Value* real = emitter->Emit("aten::real", {{"self", viewed}}, part);
+  return emitter->Emit("aten::complex", {{"real", real}, {"imag", written}}, viewed->type);
+}
+
+ir::Value* InverseViewAsReal(const ir::Node&, ir::Value* viewed, const ir::Arg& written,
+                             Emitter* emitter) {
+  return emitter->Emit("aten::view_as_complex", {{"self", written}}, viewed->type);
+}
+
+ir::Value* InverseViewAsComplex(const ir::Node&, ir::Value* viewed, const ir::Arg& written,
+                                Emitter* emitter) {
+  return emitter->Emit("aten::view_as_real", {{"self", written}}, viewed->type);
+}
+
+ir::Value* InverseConj(const ir::Node&, ir::Value* viewed, const ir::Arg& written,
+                       Emitter* emitter) {
+  return emitter->Emit("aten::conj", {{"self", written}}, viewed->type);
+}
+
+const std::map<std::string, Inverse>& Inverses() {
+  static const auto* const kInverses = new std::map<std::string, Inverse>{
+      {"aten::view", InverseShaping},
+      {"aten::reshape", InverseShaping},
+      {"aten::_reshape_alias", InverseShaping},
+      {"aten::_unsafe_view", InverseShaping},
+      {"aten::view_as", InverseShaping},
+      {"aten::reshape_as", InverseShaping},
+      {"aten::flatten", InverseShaping},
+      {"aten::unflatten", InverseShaping},
+      {"aten::ravel", InverseShaping},
+      {"aten::squeeze", InverseShaping},
+      {"aten::atleast_1d", InverseShaping},
+      {"aten::atleast_2d", InverseShaping},
+      {"aten::atleast_3d", InverseShaping},
+      {"aten::unsqueeze", InverseUnsqueeze},
+      {"aten::transpose", InverseSelf},
+      {"aten::swapaxes", InverseSelf},
+      {"aten::swapdims", InverseSelf},
+      {"aten::t", InverseSelf},
+      {"aten::numpy_T", InverseSelf},
+      {"aten::mT", InverseSelf},
+      {"aten::matrix_H", InverseSelf},
+      {"aten::mH", InverseSelf},
+      {"aten::adjoint", InverseSelf},
+      {"aten::permute", InversePermute},
+      {"aten::movedim", InverseMovedim},
+      {"aten::moveaxis", InverseMovedim},
+      {"aten::select", InverseSelect},
+      {"aten::slice", InverseSlice},
+      {"aten::narrow", InverseNarrow},
+      {"aten::diagonal", InverseDiagonal},
+      {"aten::linalg_diagonal", InverseByNumbers},
+      {"aten::expand", InverseExpand},
+      {"aten::expand_as", InverseExpand},
+      {"aten::broadcast_to", InverseExpand},
+      {"aten::unfold", InverseByNumbers},
+      {"aten::as_strided", InverseByNumbers},
+      {"aten::real", InverseReal},
+      {"aten::imag", InverseImag},
+      {"aten::view_as_real", InverseViewAsReal},
+      {"aten::view_as_complex", InverseViewAsComplex},
+      {"aten::_conj", InverseConj},
+      {"aten::conj", InverseConj},
+  };
+  return *kInverses;
+}
+
+bool IsTrue(const ir::Arg* arg) { return arg != nullptr && arg->is_bool() && arg->as_bool(); }
+
+ViewKind ClassifyConversion(const ir::Node& node, const ir::Type& from, const ir::Type& to) {
+  if (from.dtype == ir::DType::kUndefined || to.dtype == ir::DType::kUndefined) {
+    return ViewKind::kUnknown;
+  }
+  if (from.dtype != to.dtype) return ViewKind::kNone;
+  const ir::Arg* copy = node.Find("copy");
+  if (copy == nullptr) return ViewKind::kSame;  // type_as
+  if (!copy->is_bool()) return ViewKind::kUnknown;
+  return copy->as_bool() ? ViewKind::kNone : ViewKind::kSame;
+}
+
+// Views where the layout allows it, copies elsewhere.
+ViewKind ClassifyReshape(const ir::Type& from, const ir::Type& to, const Layout& layout) {
+  switch (layout.ReshapeIsView(from, to)) {
+    case Answer::kYes: return SameStaticShape(from, to) ? ViewKind::kSame : ViewKind::kView;
+    case Answer::kNo: return ViewKind::kNone;
+    case Answer::kUnknown: return ViewKind::kUnknown;
+  }
+  return ViewKind::kUnknown;
+}
+
+bool IsDropout(absl::string_view base) {
+  static const auto* const kDropouts = new Names{"aten::dropout", "aten::feature_dropout",
+                                                 "aten::alpha_dropout",
+                                                 "aten::feature_alpha_dropout"};
+  return kDropouts->contains(base);
+}
+
+bool IsSameAlways(absl::string_view base) {
+  static const auto* const kSame =
+      new Names{"aten::alias",         "aten::detach",       "aten::detach_",
+                "aten::lift",          "aten::lift_fresh",   "aten::positive",
+                "aten::requires_grad_", "aten::resolve_neg", "prim::data",
+                "prim::unchecked_cast", "prim::unchecked_unwrap_optional",
+                "aten::cpu"};
+  return kSame->contains(base);
+}
+
+std::unique_ptr<ir::Node> NewView(Emitter* emitter, absl::string_view op,
+                                  std::vector<ir::NamedArg> args) {
+  return emitter->context()->graph->NewNode(std::string(op), std::move(args));
+}
+
+std::unique_ptr<ir::Node> NewSlice(Emitter* emitter, const ir::Node& list, ir::Arg start,
+                                   ir::Arg end) {
+  return NewView(emitter, "aten::slice.Tensor",
+                 {{"self", list.args[0].value},
+                  {"dim", *list.Find("dim")},
+                  {"start", std::move(start)},
+                  {"end", std::move(end)},
+                  {"step", 1}});
+}
+
+// Size of the list's axis, as a constant or a value.
+ir::Arg AxisSize(const ir::Node& list, Emitter* emitter) {
+  ir::Value* self = list.args[0].value.value();
+  const ir::Arg& dim = *list.Find("dim");
+  if (self->type.shape && dim.is_int()) {
+    const int64_t rank = static_cast<int64_t>(self->type.shape->size());
+    const int64_t axis = dim.as_int() < 0 ? dim.as_int() + rank : dim.as_int();
+    if (axis >= 0 && axis < rank && (*self->type.shape)[axis].is_number()) {
+      return (*self->type.shape)[axis].value();
+    }
+  }
+  return emitter->Emit("aten::size.int", {{"self", self}, {"dim", dim}}, IntType());
+}
+
+// a op b; constants are computed.
+ir::Arg Compute(absl::string_view op, const ir::Arg& a, int64_t b, Emitter* emitter) {
+  if (a.is_int()) {
+    const int64_t x = a.as_int();
+    if (op == "aten::add.int") return x + b;
+    if (op == "aten::mul.int") return x * b;
+    return x >= 0 ? x / b : -((-x + b - 1) / b);  // floordiv
+  }
+  return emitter->Emit(op, {{"a", a}, {"b", b}}, IntType());
+}
+
+std::unique_ptr<ir::Node> SplitItem(const ir::Node& list, const ir::Arg& size, int64_t index,
+                                    Emitter* emitter) {
+  return NewSlice(emitter, list, Compute("aten::mul.int", size, index, emitter),
+                  Compute("aten::mul.int", size, index + 1, emitter));
+}
+
+std::unique_ptr<ir::Node> SizesItem(const ir::Node& list, const ir::Arg& sizes, int64_t index,
+                                    Emitter* emitter) {
+  const auto lengths = sizes.ints();
+  if (!lengths || index >= static_cast<int64_t>(lengths->size())) return nullptr;
+  int64_t start = 0;
+  for (int64_t i = 0; i < index; ++i) start += (*lengths)[i];
+  return NewSlice(emitter, list, start, start + (*lengths)[index]);
+}
+
+std::unique_ptr<ir::Node> IndicesItem(const ir::Node& list, const ir::Arg& indices,
+                                      int64_t index, Emitter* emitter) {
+  if (!indices.is_list() || index > static_cast<int64_t>(indices.list().size())) return nullptr;
+  const ir::Arg start = index == 0 ? ir::Arg(0) : indices.list()[index - 1];
+  const bool last = index == static_cast<int64_t>(indices.list().size());
+  return NewSlice(emitter, list, start, last ? ir::Arg() : indices.list()[index]);
+}
+
+// The first (size mod n) items have one element more.
+std::unique_ptr<ir::Node> SectionsItem(const ir::Node& list, const ir::Arg& sections,
+                                       int64_t index, Emitter* emitter) {
+  const ir::Arg size = AxisSize(list, emitter);
+  if (!sections.is_int() || !size.is_int() || sections.as_int() <= 0) return nullptr;
+  const int64_t quotient = size.as_int() / sections.as_int();
+  const int64_t longer = size.as_int() % sections.as_int();
+  const auto start = [&](int64_t i) { return i * quotient + std::min(i, longer); };
+  return NewSlice(emitter, list, start(index), start(index + 1));
+}
+
+}  // namespace
+
+ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
+  if (node.args.empty() || node.outputs.empty() || !node.args[0].value.is_value()) {
+    return ViewKind::kNone;
+  }
+  const absl::string_view base = node.base_op();
+  const ir::Type& from = node.args[0].value.value()->type;
+  const ir::Type& to = node.output()->type;
+  if (IsSameAlways(base)) return ViewKind::kSame;
+  if (!from.is_tensor() || !to.is_tensor()) return ViewKind::kNone;
+  if (IsDropout(base)) {
+    const ir::Arg* train = node.Find("train");
+    if (train == nullptr || !train->is_bool()) return ViewKind::kUnknown;
+    return train->as_bool() ? ViewKind::kNone : ViewKind::kSame;
+  }
+  if (base == "aten::native_dropout") {
+    return IsTrue(node.Find("train")) ? ViewKind::kNone : ViewKind::kUnknown;
+  }
+  if (base == "aten::to" || base == "aten::type_as") return ClassifyConversion(node, from, to);
+  if (base == "aten::contiguous") {
+    switch (layout.IsContiguous(from)) {
+      case Answer::kYes: return ViewKind::kSame;
+      case Answer::kNo: return ViewKind::kNone;
+      case Answer::kUnknown: return ViewKind::kUnknown;
+    }
+  }
+  if (base == "aten::reshape" || base == "aten::reshape_as" || base == "aten::flatten" ||
+      base == "aten::ravel") {
+    return ClassifyReshape(from, to, layout);
+  }
+  if (base == "aten::real" || base == "aten::conj" || base == "aten::resolve_conj") {
+    if (!ir::IsComplex(from.dtype)) return ViewKind::kSame;
+    return base == "aten::resolve_conj" ? ViewKind::kUnknown : ViewKind::kView;
+  }
+  if (base == "aten::expand" || base == "aten::expand_as" || base == "aten::broadcast_to") {
+    return SameStaticShape(from, to) ? ViewKind::kSame : ViewKind::kView;
+  }
+  if (node.op == "aten::view.dtype") {
+    return from.dtype == to.dtype ? ViewKind::kSame : ViewKind::kView;
+  }
+  return Inverses().contains(std::string(base)) ? ViewKind::kView : ViewKind::kNone;
+}
+
+bool GivesListOfViews(const ir::Node& node) {
+  static const auto* const kLists =
+      new Names{"aten::split",        "aten::split_with_sizes", "aten::chunk",
+                "aten::unbind",       "aten::tensor_split",     "aten::unsafe_chunk",
+                "aten::hsplit",       "aten::vsplit",           "aten::dsplit"};
+  return kLists->contains(node.base_op()) && !node.args.empty() &&
+         node.args[0].value.is_value() && node.args[0].value.value()->type.is_tensor();
+}
+
+std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, int64_t index,
+                                            Emitter* emitter) {
+  const absl::string_view base = list.base_op();
+  if (index < 0 || list.Find("dim") == nullptr) return nullptr;
+  if (base == "aten::unbind") {
+    return NewView(emitter, "aten::select.int",
+                   {{"self", list.args[0].value}, {"dim", *list.Find("dim")}, {"index", index}});
+  }
+  const ir::Arg& how = list.args[1].value;
+  if (base == "aten::split" || base == "aten::split_with_sizes") {
+    return how.is_list() ? SizesItem(list, how, index, emitter)
+                         : SplitItem(list, how, index, emitter);
+  }
+  if (base == "aten::chunk") {
+    if (!how.is_int() || how.as_int() <= 0) return nullptr;
+    const ir::Arg rounded_up =
+        Compute("aten::add.int", AxisSize(list, emitter), how.as_int() - 1, emitter);
+    return SplitItem(list, Compute("aten::floordiv.int", rounded_up, how.as_int(), emitter),
+                     index, emitter);
+  }
+  if (list.op == "aten::tensor_split.indices") return IndicesItem(list, how, index, emitter);
+  if (list.op == "aten::tensor_split.sections") return SectionsItem(list, how, index, emitter);
+  return nullptr;
+}
+
+ir::Value* WriteThroughView(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                            Emitter* emitter) {
+  if (view.op == "aten::view.dtype") return nullptr;
+  const auto inverse = Inverses().find(std::string(view.base_op()));
+  if (inverse == Inverses().end()) return nullptr;
+  return inverse->second(view, viewed, written, emitter);
+}
+
+}  // namespace rules_onnx::passes

@@ -1,0 +1,41 @@
+// What is known of PyTorch's view operators: which argument they view, and how a write to the
+// view changes what it views.
+#ifndef RULES_ONNX_EXPORTER_PASSES_VIEWS_H_
+#define RULES_ONNX_EXPORTER_PASSES_VIEWS_H_
+
+#include <memory>
+#include <optional>
+
+#include "exporter/ir/graph.h"
+#include "exporter/passes/layout.h"
+#include "exporter/passes/rewrite.h"
+
+namespace rules_onnx::passes {
+
+enum class ViewKind {
+  kNone,     // the output is a value of its own
+  kSame,     // the output is the argument: all its elements, in the same geometry
+  kView,     // the output is a part or another geometry of the argument
+  kUnknown,  // a view or a copy: the types and layout do not say
+};
+
+// How the first output of `node` relates to its first argument, a tensor of layout `layout`.
+ViewKind ClassifyView(const ir::Node& node, const Layout& layout);
+
+// An operator whose list output holds views of its first argument: split, chunk, unbind, ….
+bool GivesListOfViews(const ir::Node& node);
+
+// Item `index` of such a list as a view of its own, `aten::slice.Tensor` or `aten::select.int`,
+// whose first argument is that of `list`; nullptr where it cannot be said. Sizes that have to be
+// computed are emitted.
+std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, int64_t index,
+                                            Emitter* emitter);
+
+// The viewed tensor after its view got the content `written`. `view` is the view operator with
+// its output (for the type), `viewed` the tensor before. nullptr where that cannot be expressed.
+ir::Value* WriteThroughView(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                            Emitter* emitter);
+
+}  // namespace rules_onnx::passes
+
+#endif  // RULES_ONNX_EXPORTER_PASSES_VIEWS_H_
