@@ -1,11 +1,13 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,15 +40,23 @@ int InChild(Body body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+bool DropCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  return syscall(SYS_capset, &header, none) == 0;
+}
+
+bool WriteTo(const std::string& path, const std::string& text) {
+  return static_cast<bool>(std::ofstream(path) << text << std::flush);
+}
+
 // Mounts a file system of 64 kB on `folder`, seen by this process only.
 bool MountSmallDisk(const std::string& folder) {
-  const uid_t user = geteuid();
-  const gid_t group = getegid();
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  std::ofstream("/proc/self/setgroups") << "deny";
-  std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
-  std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
-  return mount("none", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
+  const std::string user = std::to_string(geteuid()), group = std::to_string(getegid());
+  return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && WriteTo("/proc/self/setgroups", "deny") &&
+         WriteTo("/proc/self/uid_map", "0 " + user + " 1") &&
+         WriteTo("/proc/self/gid_map", "0 " + group + " 1") &&
+         mount("none", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
 }
 
 TEST(ReadFile, GivesTheContent) {
@@ -207,7 +217,7 @@ TEST(AtomicFile, NamesAFolderThatIsNotWritable) {
   ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
   const int result = InChild([&] {
     // Root may write everywhere.
-    if (geteuid() == 0 && setuid(65534) != 0) return 2;
+    if (!DropCapabilities()) return 2;
     const absl::Status status = WriteFile(folder.File("x"), "");
     return status.message() == "cannot write " + folder.File("x") + ": folder " + folder.path() +
                                    " is not writable"
