@@ -77,7 +77,8 @@ function(rules_onnx_library)
   endif()
 endfunction()
 
-# rules_onnx_binary(<program>): the folder's main.cc, linked with its library.
+# rules_onnx_binary(<program>): the folder's main.cc, linked with its library;
+# to other projects it is rules_onnx::<program>.
 function(rules_onnx_binary program)
   if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/main.cc")
     return()
@@ -85,6 +86,7 @@ function(rules_onnx_binary program)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   rules_onnx_targets(name "${folder}")
   add_executable(${program} main.cc)
+  add_executable(rules_onnx::${program} ALIAS ${program})
   target_link_libraries(${program} PRIVATE ${name})
   set_target_properties(${program} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

@@ -1,0 +1,334 @@
+# ONNX files as build products: the functions of a project that uses rules_onnx.
+#
+#   add_torch_model     makes a PyTorch program from Python code
+#   add_onnx_model      exports a program to ONNX
+#   onnx_model_install  installs the artifacts of a model
+#   onnx_model_test     runs the artifacts of a model in ONNX Runtime
+#
+# Options have the names of the flags of onnx-export, in upper case, and are
+# described in rules/private/options.bzl and by `onnx-export export --help`.
+
+set(RULES_ONNX_PYTHON "${RULES_ONNX_DEFAULT_PYTHON}" CACHE FILEPATH
+  "Python with torch, onnx and onnxruntime, for add_torch_model and onnx_model_test")
+# Internal cache variables, since the functions are called from folders above as well.
+set(_RULES_ONNX_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}" CACHE INTERNAL "")
+# Beside this file when installed.
+set(script "${CMAKE_CURRENT_LIST_DIR}/make_torch_model.py")
+if(NOT EXISTS "${script}")
+  cmake_path(SET script NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../rules/private/make_torch_model.py")
+endif()
+set(_RULES_ONNX_MAKE_TORCH_MODEL "${script}" CACHE INTERNAL "")
+
+# Options of add_onnx_model that are passed on, by kind and by command.
+set(_RULES_ONNX_CAPTURE_FLAGS ALLOW_FROZEN_SHAPES DO_CONSTANT_FOLDING CACHE INTERNAL "")
+set(_RULES_ONNX_CAPTURE_WORDS TRAINING CACHE INTERNAL "")
+set(_RULES_ONNX_CAPTURE_LISTS INPUT_NAMES CACHE INTERNAL "")
+set(_RULES_ONNX_LOWER_FLAGS CHECK EXPORT_PARAMS KEEP_INITIALIZERS_AS_INPUTS STRIP_DOC_STRING VERBOSE CACHE INTERNAL "")
+set(_RULES_ONNX_LOWER_WORDS OPERATOR_EXPORT_TYPE CACHE INTERNAL "")
+set(_RULES_ONNX_LOWER_LISTS OUTPUT_NAMES CACHE INTERNAL "")
+set(_RULES_ONNX_LOWER_MAPS CUSTOM_OPSETS METADATA CACHE INTERNAL "")
+
+# The flags of the options of one command ("CAPTURE" or "LOWER") that the caller's arg_* hold.
+macro(_rules_onnx_option_flags out command)
+  set(${out})
+  foreach(option IN LISTS _RULES_ONNX_${command}_FLAGS _RULES_ONNX_${command}_WORDS
+      _RULES_ONNX_${command}_LISTS _RULES_ONNX_${command}_MAPS)
+    if(DEFINED arg_${option})
+      string(TOLOWER "--${option}" flag)
+      string(REPLACE "_" "-" flag "${flag}")
+      set(value "${arg_${option}}")
+      if("${option}" IN_LIST _RULES_ONNX_${command}_FLAGS)
+        if(value)
+          list(APPEND ${out} ${flag} true)
+        else()
+          list(APPEND ${out} ${flag} false)
+        endif()
+      elseif("${option}" IN_LIST _RULES_ONNX_${command}_LISTS)
+        list(JOIN value "," value)
+        list(APPEND ${out} ${flag} "${value}")
+      else()
+        foreach(entry IN LISTS value)
+          list(APPEND ${out} ${flag} "${entry}")
+        endforeach()
+      endif()
+    endif()
+  endforeach()
+endmacro()
+
+# "x:0:N;x:2:H" as {"x": {"0": "N", "2": "H"}}.
+function(_rules_onnx_axes_json out)
+  set(json "{}")
+  foreach(axis IN LISTS ARGN)
+    if(NOT axis MATCHES "^(.+):(-?[0-9]+):([^:]+)$")
+      message(FATAL_ERROR "DYNAMIC_AXES: '${axis}' is not INPUT:AXIS:NAME, as in x:0:N")
+    endif()
+    set(input "${CMAKE_MATCH_1}")
+    set(index "${CMAKE_MATCH_2}")
+    set(name "${CMAKE_MATCH_3}")
+    string(JSON known ERROR_VARIABLE absent GET "${json}" "${input}")
+    if(absent)
+      string(JSON json SET "${json}" "${input}" "{}")
+    endif()
+    string(JSON json SET "${json}" "${input}" "${index}" "\"${name}\"")
+  endforeach()
+  string(REGEX REPLACE "[\n ]+" "" json "${json}")
+  set(${out} "${json}" PARENT_SCOPE)
+endfunction()
+
+function(_rules_onnx_check_arguments function required)
+  foreach(argument IN LISTS required)
+    if(NOT DEFINED arg_${argument})
+      message(FATAL_ERROR "${function}: ${argument} is missing")
+    endif()
+  endforeach()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}: unknown option ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "${function}: ${arg_KEYWORDS_MISSING_VALUES} has no value")
+  endif()
+endfunction()
+
+# Flags and dependencies for what only LibTorch reads.
+macro(_rules_onnx_torch_capture program)
+  set(torch_flags)
+  set(torch_depends)
+  if(NOT "${program}" MATCHES "\\.pt2$")
+    if(NOT TARGET rules_onnx::onnx-capture-torch)
+      message(FATAL_ERROR "${program} needs onnx-capture-torch, and this rules_onnx was built without it")
+    endif()
+    set(torch_flags --torch-capture $<TARGET_FILE:rules_onnx::onnx-capture-torch>)
+    set(torch_depends rules_onnx::onnx-capture-torch)
+  endif()
+endmacro()
+
+# add_torch_model(<target>
+#   SRCS <file.py>...          sources, below the project's source folder
+#   ENTRY <module>:<function>  returns (module, example inputs)
+#   [FORM trace|script|export] [TRAINING eval|preserve|train] [SEED <n>]
+#   [DYNAMIC_AXES x:0:N...]    only for FORM export
+#   [DATA <file>...])          files that the module reads
+# Makes <target>.pt (.pt2 for FORM export) and <target>.inputs.pt in the current
+# binary folder: properties ONNX_PROGRAM and ONNX_EXAMPLE_INPUTS.
+function(add_torch_model target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ENTRY;FORM;SEED;TRAINING" "DATA;DYNAMIC_AXES;SRCS")
+  _rules_onnx_check_arguments(add_torch_model "SRCS;ENTRY")
+  if(NOT RULES_ONNX_PYTHON)
+    message(FATAL_ERROR "add_torch_model needs a Python with torch: set RULES_ONNX_PYTHON")
+  endif()
+  set(program "${CMAKE_CURRENT_BINARY_DIR}/${target}.pt")
+  set(flags --entry "${arg_ENTRY}")
+  if(DEFINED arg_FORM)
+    list(APPEND flags --form "${arg_FORM}")
+    if(arg_FORM STREQUAL "export")
+      string(APPEND program 2)
+    endif()
+  endif()
+  foreach(option IN ITEMS TRAINING SEED)
+    if(DEFINED arg_${option})
+      string(TOLOWER "--${option}" flag)
+      list(APPEND flags ${flag} "${arg_${option}}")
+    endif()
+  endforeach()
+  if(DEFINED arg_DYNAMIC_AXES)
+    _rules_onnx_axes_json(axes ${arg_DYNAMIC_AXES})
+    list(APPEND flags --dynamic-axes "${axes}")
+  endif()
+  # Programs hold the names of their source files: the same wherever the project lies.
+  set(sources)
+  foreach(source IN LISTS arg_SRCS)
+    cmake_path(ABSOLUTE_PATH source)
+    list(APPEND sources "${source}")
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE name)
+    list(APPEND flags --source "${name}")
+  endforeach()
+  set(inputs "${CMAKE_CURRENT_BINARY_DIR}/${target}.inputs.pt")
+  add_custom_command(
+    OUTPUT "${program}" "${inputs}"
+    COMMAND "${CMAKE_COMMAND}" -E env
+      OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
+      "${RULES_ONNX_PYTHON}" "${_RULES_ONNX_MAKE_TORCH_MODEL}" ${flags}
+      --program "${program}" --inputs "${inputs}"
+    DEPENDS ${sources} ${arg_DATA} "${_RULES_ONNX_MAKE_TORCH_MODEL}"
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    COMMENT "Making ${target} with PyTorch"
+    VERBATIM)
+  add_custom_target(${target} DEPENDS "${program}" "${inputs}")
+  set_target_properties(${target} PROPERTIES
+    ONNX_PROGRAM "${program}" ONNX_EXAMPLE_INPUTS "${inputs}")
+endfunction()
+
+# The artifacts' file name, with {opset} and {external_data} to be filled in.
+function(_rules_onnx_output_template out target opsets layouts output)
+  list(LENGTH opsets opset_count)
+  list(LENGTH layouts layout_count)
+  if(output)
+    if(opset_count GREATER 1 AND NOT output MATCHES "{opset}"
+        OR layout_count GREATER 1 AND NOT output MATCHES "{external_data}")
+      message(FATAL_ERROR "add_onnx_model: OUTPUT '${output}' must hold {opset} where there are "
+        "several opsets, and {external_data} where there are several layouts")
+    endif()
+  else()
+    set(output "${target}")
+    if(opset_count GREATER 1)
+      string(APPEND output ".opset{opset}")
+    endif()
+    if(layout_count GREATER 1)
+      string(APPEND output ".{external_data}")
+    endif()
+    string(APPEND output ".onnx")
+  endif()
+  set(${out} "${output}" PARENT_SCOPE)
+endfunction()
+
+# add_onnx_model(<target>
+#   MODEL <file.pt|file.pt2|torch model target>
+#   [INPUTS <spec or file>...]   x:float32[N=10,3,224,224], or a .pt, .npz or .pb file
+#   [OPSETS <n>...]              default: 18
+#   [EXTERNAL_DATA none|single|per_tensor|shared...]
+#   [OUTPUT <name>]              with {opset} where there are several
+#   [DYNAMIC_AXES x:0:N...] [<other option> <value>...])
+# Makes <target>.onnx, or <target>.opset<n>.onnx for several opsets, in the
+# current binary folder. Properties: ONNX_MODELS (the .onnx files), ONNX_DATA (files
+# and folders that they refer to), ONNX_GRAPH, ONNX_WEIGHTS.
+# The program is captured once; equal captures end the rebuild there.
+function(add_onnx_model target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg ""
+    "MODEL;OUTPUT;${_RULES_ONNX_CAPTURE_FLAGS};${_RULES_ONNX_CAPTURE_WORDS};${_RULES_ONNX_LOWER_FLAGS};${_RULES_ONNX_LOWER_WORDS}"
+    "DYNAMIC_AXES;EXTERNAL_DATA;INPUTS;OPSETS;${_RULES_ONNX_CAPTURE_LISTS};${_RULES_ONNX_LOWER_LISTS};${_RULES_ONNX_LOWER_MAPS}")
+  _rules_onnx_check_arguments(add_onnx_model "MODEL")
+  if(NOT arg_OPSETS)
+    set(arg_OPSETS 18)
+  endif()
+  if(NOT arg_EXTERNAL_DATA)
+    set(arg_EXTERNAL_DATA none)
+  endif()
+
+  set(program "${arg_MODEL}")
+  if(TARGET "${arg_MODEL}")
+    get_target_property(program "${arg_MODEL}" ONNX_PROGRAM)
+    if(NOT arg_INPUTS)
+      get_target_property(arg_INPUTS "${arg_MODEL}" ONNX_EXAMPLE_INPUTS)
+    endif()
+  else()
+    cmake_path(ABSOLUTE_PATH program)
+  endif()
+  set(input_flags)
+  set(input_files)
+  foreach(input IN LISTS arg_INPUTS)
+    if(input MATCHES "\\.(pt|npz|pb)$")
+      cmake_path(ABSOLUTE_PATH input)
+      list(APPEND input_files "${input}")
+    endif()
+    list(APPEND input_flags --inputs "${input}")
+  endforeach()
+
+  _rules_onnx_torch_capture("${program}")
+  _rules_onnx_option_flags(capture_flags CAPTURE)
+  if(DEFINED arg_DYNAMIC_AXES)
+    _rules_onnx_axes_json(axes ${arg_DYNAMIC_AXES})
+    list(APPEND capture_flags --dynamic-axes "${axes}")
+  endif()
+  set(base "${CMAKE_CURRENT_BINARY_DIR}/${target}")
+  set(captured "${base}.graph" "${base}.weights" "${base}.debug")
+  set(fresh "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.capture")
+  add_custom_command(
+    OUTPUT "${fresh}/stamp"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${fresh}"
+    COMMAND rules_onnx::onnx-export capture --model "${program}" ${input_flags} ${capture_flags}
+      ${torch_flags} --graph "${fresh}/graph" --weights "${fresh}/weights" --debug "${fresh}/debug"
+    COMMAND "${CMAKE_COMMAND}" "-DFRESH=${fresh}" "-DBASE=${base}"
+      -P "${_RULES_ONNX_SCRIPTS}/RulesOnnxReplaceChanged.cmake"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${fresh}/stamp"
+    DEPENDS "${program}" ${input_files} rules_onnx::onnx-export ${torch_depends}
+    COMMENT "Capturing ${target}"
+    VERBATIM)
+  # Where the capture left a file alone, nothing that depends on the file runs again.
+  add_custom_command(
+    OUTPUT ${captured}
+    COMMAND "${CMAKE_COMMAND}" -E true
+    DEPENDS "${fresh}/stamp"
+    COMMENT ""
+    VERBATIM)
+
+  _rules_onnx_option_flags(lower_flags LOWER)
+  _rules_onnx_output_template(template "${target}" "${arg_OPSETS}" "${arg_EXTERNAL_DATA}" "${arg_OUTPUT}")
+  set(models)
+  set(data)
+  foreach(layout IN LISTS arg_EXTERNAL_DATA)
+    foreach(opset IN LISTS arg_OPSETS)
+      string(REPLACE "{opset}" "${opset}" output "${template}")
+      string(REPLACE "{external_data}" "${layout}" output "${output}")
+      set(output "${CMAKE_CURRENT_BINARY_DIR}/${output}")
+      set(byproducts)
+      if(layout STREQUAL "shared")
+        set(weights_flags --weights-name "${target}.weights")
+        set(weights_depends)
+        list(APPEND data "${base}.weights")
+      else()
+        set(weights_flags --weights "${base}.weights")
+        set(weights_depends "${base}.weights")
+        if(layout STREQUAL "single")
+          set(byproducts "${output}.data")
+        elseif(layout STREQUAL "per_tensor")
+          set(byproducts "${output}.tensors")
+        endif()
+        list(APPEND data ${byproducts})
+      endif()
+      add_custom_command(
+        OUTPUT "${output}"
+        BYPRODUCTS ${byproducts}
+        COMMAND rules_onnx::onnx-export lower --graph "${base}.graph" --debug "${base}.debug"
+          --opset ${opset} --external-data ${layout} ${weights_flags} ${lower_flags} --output "${output}"
+        DEPENDS "${base}.graph" ${weights_depends} rules_onnx::onnx-export
+        COMMENT "Lowering ${target} to opset ${opset}, external data ${layout}"
+        VERBATIM)
+      list(APPEND models "${output}")
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES data)
+
+  add_custom_target(${target} ALL DEPENDS ${models} ${captured})
+  if(TARGET "${arg_MODEL}")
+    add_dependencies(${target} "${arg_MODEL}")
+  endif()
+  set_target_properties(${target} PROPERTIES
+    ONNX_MODELS "${models}" ONNX_DATA "${data}"
+    ONNX_GRAPH "${base}.graph" ONNX_WEIGHTS "${base}.weights"
+    ONNX_PROGRAM "${program}" ONNX_INPUT_FLAGS "${input_flags}")
+endfunction()
+
+# onnx_model_install(<target> DESTINATION <folder>): the models and what they
+# refer to, side by side.
+function(onnx_model_install target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION" "")
+  _rules_onnx_check_arguments(onnx_model_install "DESTINATION")
+  get_target_property(models ${target} ONNX_MODELS)
+  get_target_property(data ${target} ONNX_DATA)
+  install(FILES ${models} DESTINATION "${arg_DESTINATION}")
+  foreach(item IN LISTS data)
+    if(item MATCHES "\\.tensors$")
+      install(DIRECTORY "${item}" DESTINATION "${arg_DESTINATION}")
+    else()
+      install(FILES "${item}" DESTINATION "${arg_DESTINATION}")
+    endif()
+  endforeach()
+endfunction()
+
+# onnx_model_test(<test> EXPORT <target>): a test that compares every artifact of
+# an add_onnx_model in ONNX Runtime with what the program computes.
+function(onnx_model_test test)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT" "")
+  _rules_onnx_check_arguments(onnx_model_test "EXPORT")
+  if(NOT RULES_ONNX_PYTHON)
+    message(FATAL_ERROR "onnx_model_test needs a Python with onnxruntime: set RULES_ONNX_PYTHON")
+  endif()
+  get_target_property(program ${arg_EXPORT} ONNX_PROGRAM)
+  get_target_property(input_flags ${arg_EXPORT} ONNX_INPUT_FLAGS)
+  get_target_property(models ${arg_EXPORT} ONNX_MODELS)
+  _rules_onnx_torch_capture("${program}")
+  list(TRANSFORM models PREPEND "--onnx;")
+  add_test(NAME ${test}
+    COMMAND rules_onnx::onnx-export verify --model "${program}" ${models} ${input_flags}
+      ${torch_flags} --python "${RULES_ONNX_PYTHON}")
+endfunction()
