@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "exporter/ir/graph.pb.h"
 #include "exporter/ir/seal.h"
 #include "exporter/ir/verify.h"
@@ -79,9 +80,19 @@ void SaveArg(const Arg& arg, proto::Arg* out) {
   }
 }
 
-void SaveBlock(const Block& block, bool with_scopes, proto::Block* out);
+void SaveBlock(const Block& block, bool with_classes, proto::Block* out);
 
-void SaveNode(const Node& node, bool with_scopes, proto::Node* out) {
+// "AlexNet/Sequential[features]/Conv2d[0]" → "/[features]/[0]".
+std::string WithoutClasses(absl::string_view scope) {
+  std::string path;
+  for (const absl::string_view part : absl::StrSplit(scope, '/', absl::SkipEmpty())) {
+    const size_t open = part.find('[');
+    if (open != absl::string_view::npos) absl::StrAppend(&path, "/", part.substr(open));
+  }
+  return path;
+}
+
+void SaveNode(const Node& node, bool with_classes, proto::Node* out) {
   out->set_op(node.op);
   for (const NamedArg& arg : node.args) {
     proto::NamedArg* const saved = out->add_args();
@@ -89,13 +100,13 @@ void SaveNode(const Node& node, bool with_scopes, proto::Node* out) {
     SaveArg(arg.value, saved->mutable_value());
   }
   for (const Value* output : node.outputs) SaveValue(*output, out->add_outputs());
-  for (const auto& block : node.blocks) SaveBlock(*block, with_scopes, out->add_blocks());
-  if (with_scopes) out->set_scope(node.scope);
+  for (const auto& block : node.blocks) SaveBlock(*block, with_classes, out->add_blocks());
+  out->set_scope(with_classes ? node.scope : WithoutClasses(node.scope));
 }
 
-void SaveBlock(const Block& block, bool with_scopes, proto::Block* out) {
+void SaveBlock(const Block& block, bool with_classes, proto::Block* out) {
   for (const Value* param : block.params) SaveValue(*param, out->add_params());
-  for (const auto& node : block.nodes) SaveNode(*node, with_scopes, out->add_nodes());
+  for (const auto& node : block.nodes) SaveNode(*node, with_classes, out->add_nodes());
   for (const Arg& result : block.results) SaveArg(result, out->add_results());
 }
 
@@ -278,7 +289,7 @@ std::string SerializeGraph(Graph* graph, DebugInfo* debug) {
   proto::Graph out;
   out.set_format(kGraphFormat);
   for (const Weight& weight : graph->weights) SaveWeight(weight, out.add_weights());
-  SaveBlock(graph->main, /*with_scopes=*/debug == nullptr, out.mutable_main());
+  SaveBlock(graph->main, /*with_classes=*/debug == nullptr, out.mutable_main());
   for (const std::string& name : graph->output_names) out.add_output_names(name);
   for (const DroppedOutput& output : graph->dropped_outputs) {
     proto::DroppedOutput* const saved = out.add_dropped_outputs();

@@ -24,8 +24,8 @@ using DebugInfo = std::map<int32_t, SourceLocation>;
 
 // The same graph gives the same bytes in every process. Ids of values and nodes are renumbered in
 // order of appearance, so that ids left over from dropped nodes do not show; `debug`, if given,
-// is renumbered with them, and takes the nodes' scopes: they are then not part of the bytes, so
-// that renaming a class does not change x.graph.
+// is renumbered with them, and takes the nodes' scopes: the bytes then hold only the names of
+// modules (`/[features]/[0]`), so that renaming a class does not change x.graph.
 std::string SerializeGraph(Graph* graph, DebugInfo* debug = nullptr);
 // Fails on foreign or damaged bytes, and on a graph that VerifyGraph refuses.
 absl::StatusOr<Graph> ParseGraph(absl::string_view bytes);

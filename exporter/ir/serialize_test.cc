@@ -93,7 +93,7 @@ TEST(SerializeGraphTest, DebugInfoTakesTheScopes) {
 
   absl::StatusOr<Graph> graph = ParseGraph(bytes);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->main.nodes[0]->scope, "");
+  EXPECT_EQ(graph->main.nodes[0]->scope, "/[fc]");
   RestoreScopes(sample.debug, &*graph);
   EXPECT_EQ(PrintGraph(*graph), PrintGraph(sample.graph));
 }

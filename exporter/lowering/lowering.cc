@@ -90,17 +90,18 @@ void Lowering::Refine(Val val, const ir::Type& type) {
 
 void Lowering::Report(const ir::Node& node, std::string id, std::string message,
                       std::string hint) {
-  std::string location;
+  std::string location, scope = node.scope;
   if (options_.debug != nullptr) {
     const auto it = options_.debug->find(node.id);
     if (it != options_.debug->end()) {
-      location = absl::StrCat(it->second.file, ":", it->second.line);
+      if (!it->second.file.empty()) location = absl::StrCat(it->second.file, ":", it->second.line);
+      if (!it->second.scope.empty()) scope = it->second.scope;
     }
   }
   diagnostics_->Add({.id = std::move(id),
                      .message = std::move(message),
                      .op = node.op,
-                     .scope = node.scope,
+                     .scope = std::move(scope),
                      .location = std::move(location),
                      .hint = std::move(hint)});
 }
