@@ -21,6 +21,18 @@ extern const Family kControlFlow;
 extern const Family kSequence;
 extern const Family kResize;
 extern const Family kDropout;
+extern const Family kView;
+extern const Family kPermute;
+extern const Family kJoin;
+extern const Family kSplit;
+extern const Family kDiagonal;
+extern const Family kCast;
+extern const Family kIndex;
+extern const Family kGather;
+extern const Family kScatter;
+extern const Family kMask;
+extern const Family kRnn;
+extern const Family kPacked;
 
 }  // namespace rules_onnx::lowering
 

@@ -23,6 +23,18 @@ const std::vector<const Family*>& Families() {
       &kSequence,
       &kResize,
       &kDropout,
+      &kView,
+      &kPermute,
+      &kJoin,
+      &kSplit,
+      &kDiagonal,
+      &kCast,
+      &kIndex,
+      &kGather,
+      &kScatter,
+      &kMask,
+      &kRnn,
+      &kPacked,
   };
   return *kFamilies;
 }
