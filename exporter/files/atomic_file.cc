@@ -49,6 +49,23 @@ absl::Status CheckTarget(const std::string& path) {
   return absl::OkStatus();
 }
 
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<uint64_t> counter{0};
+  return absl::StrCat(FolderOf(path), "/.rules_onnx-", getpid(), "-", counter++, ".tmp");
+}
+
+// Another name for an open file, as open(2) describes it for O_TMPFILE.
+std::string DescriptorPath(const Descriptor& descriptor) {
+  return absl::StrCat("/proc/self/fd/", descriptor.get());
+}
+
+// Not valid where the file system has no files without a name, or none that could get one.
+Descriptor OpenUnnamed(const std::string& folder) {
+  Descriptor descriptor(open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666));
+  if (access(DescriptorPath(descriptor).c_str(), F_OK) != 0) return Descriptor();
+  return descriptor;
+}
+
 // Where copy_file_range is not to be had between two files.
 bool CopyUnsupported(int error_number) {
   return error_number == ENOSYS || error_number == EXDEV || error_number == EINVAL ||
@@ -57,25 +74,45 @@ bool CopyUnsupported(int error_number) {
 
 }  // namespace
 
-absl::StatusOr<AtomicFile> AtomicFile::Create(absl::string_view path) {
+absl::StatusOr<AtomicFile> AtomicFile::Create(absl::string_view path, Temporary temporary) {
   std::string name(path);
   if (name.empty()) return absl::InvalidArgumentError("the name of an output file is empty");
   const absl::Status status = CheckTarget(name);
   if (!status.ok()) return status;
-  static std::atomic<uint64_t> counter{0};
+  if (temporary == Temporary::kUnnamed) {
+    Descriptor descriptor = OpenUnnamed(FolderOf(name));
+    if (descriptor.valid()) return AtomicFile(std::move(name), "", std::move(descriptor));
+  }
   while (true) {
-    std::string temporary =
-        absl::StrCat(FolderOf(name), "/.rules_onnx-", getpid(), "-", counter++, ".tmp");
-    Descriptor descriptor(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    std::string present = TemporaryName(name);
+    Descriptor descriptor(open(present.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (descriptor.valid()) {
-      return AtomicFile(std::move(name), std::move(temporary), std::move(descriptor));
+      return AtomicFile(std::move(name), std::move(present), std::move(descriptor));
     }
     if (errno != EEXIST) return FolderError(errno, name);
   }
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_.valid()) unlink(temporary_.c_str());
+  if (descriptor_.valid() && !temporary_.empty()) unlink(temporary_.c_str());
+}
+
+absl::StatusOr<InputFile> AtomicFile::OpenWritten() const {
+  return InputFile::Open(temporary_.empty() ? DescriptorPath(descriptor_) : temporary_);
+}
+
+// Gives a temporary name to a file that has none: only rename replaces.
+absl::Status AtomicFile::Name() {
+  while (temporary_.empty()) {
+    std::string name = TemporaryName(path_);
+    if (linkat(AT_FDCWD, DescriptorPath(descriptor_).c_str(), AT_FDCWD, name.c_str(),
+               AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = std::move(name);
+    } else if (errno != EEXIST) {
+      return FolderError(errno, path_);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AtomicFile::Write(absl::string_view bytes) {
@@ -132,17 +169,15 @@ absl::Status AtomicFile::Resize(uint64_t size) {
 }
 
 absl::Status AtomicFile::Commit() {
-  if (descriptor_.Close() != 0) {
-    const int error_number = errno;
-    unlink(temporary_.c_str());
-    return SystemError(error_number, "write", path_);
+  const absl::Status named = Name();
+  if (!named.ok()) return named;
+  int error_number = descriptor_.Close() == 0 ? 0 : errno;
+  if (error_number == 0) {
+    if (rename(temporary_.c_str(), path_.c_str()) == 0) return absl::OkStatus();
+    error_number = errno;
   }
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error_number = errno;
-    unlink(temporary_.c_str());
-    return FolderError(error_number, path_);
-  }
-  return absl::OkStatus();
+  unlink(temporary_.c_str());
+  return FolderError(error_number, path_);
 }
 
 absl::Status WriteFile(absl::string_view path, absl::string_view content) {

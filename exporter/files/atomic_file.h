@@ -13,15 +13,20 @@
 
 namespace rules_onnx::files {
 
-// Written under a temporary name in the folder of `path` and renamed by Commit, which replaces an
-// earlier file (or symlink) of that name; without Commit the destructor removes it. The result is
-// a new regular file with one link and the mode that the umask leaves of 0666. Whole towards
-// other processes; there is no fsync, so not against a loss of power. After an error only
-// destruction is allowed. Not thread-safe; any number of processes may write the same path.
+// Written without a name in the folder of `path`, so that a process that is killed leaves nothing,
+// or under a temporary one where the file system cannot do that; Commit gives it the name, in the
+// place of an earlier file (or symlink); without Commit it vanishes. The result is a new regular
+// file with one link and the mode that the umask leaves of 0666. Whole towards other processes;
+// there is no fsync, so not against a loss of power. After an error only destruction is allowed.
+// Not thread-safe; any number of processes may write the same path.
 class AtomicFile {
  public:
-  // Errors: the folder is missing or not writable; `path` is a directory or a device.
-  static absl::StatusOr<AtomicFile> Create(absl::string_view path);
+  enum class Temporary { kUnnamed, kNamed };
+
+  // Errors: the folder is missing or not writable; `path` is a directory or a device. kNamed is
+  // for tests.
+  static absl::StatusOr<AtomicFile> Create(absl::string_view path,
+                                           Temporary temporary = Temporary::kUnnamed);
   AtomicFile(AtomicFile&&) noexcept = default;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
@@ -35,7 +40,7 @@ class AtomicFile {
   // Cuts the file, or lengthens it with zeros.
   absl::Status Resize(uint64_t size);
   // What is written so far, to be checked before it is committed.
-  absl::StatusOr<InputFile> OpenWritten() const { return InputFile::Open(temporary_); }
+  absl::StatusOr<InputFile> OpenWritten() const;
   absl::Status Commit();
 
  private:
@@ -43,10 +48,11 @@ class AtomicFile {
       : path_(std::move(path)),
         temporary_(std::move(temporary)),
         descriptor_(std::move(descriptor)) {}
+  absl::Status Name();
   absl::Status AppendThroughMemory(const InputFile& from, uint64_t offset, uint64_t bytes);
 
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // the present name; empty: none
   Descriptor descriptor_;  // not valid: committed or moved from
   uint64_t size_ = 0;
 };

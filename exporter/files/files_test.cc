@@ -105,11 +105,28 @@ TEST(MappedFile, ShowsTheContent) {
   EXPECT_EQ(MappedFile::Open(folder.File("empty"))->content(), "");
 }
 
-TEST(AtomicFile, AppearsOnCommitOnly) {
+// With files that have no name until they are committed, and with temporary names.
+class AtomicFileTest : public ::testing::TestWithParam<AtomicFile::Temporary> {
+ protected:
+  static absl::StatusOr<AtomicFile> Create(const std::string& path) {
+    return AtomicFile::Create(path, GetParam());
+  }
+  static absl::Status WriteFile(const std::string& path, absl::string_view content) {
+    absl::StatusOr<AtomicFile> file = Create(path);
+    if (!file.ok()) return file.status();
+    const absl::Status status = file->Write(content);
+    return status.ok() ? file->Commit() : status;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Unnamed, AtomicFileTest,
+                         ::testing::Values(AtomicFile::Temporary::kUnnamed));
+INSTANTIATE_TEST_SUITE_P(Named, AtomicFileTest, ::testing::Values(AtomicFile::Temporary::kNamed));
+
+TEST_P(AtomicFileTest, AppearsOnCommitOnly) {
   TestFolder folder;
   ASSERT_TRUE(WriteFile(folder.File("x"), "old").ok());
   {
-    absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+    absl::StatusOr<AtomicFile> file = Create(folder.File("x"));
     ASSERT_TRUE(file.ok());
     ASSERT_TRUE(file->Write("new").ok());
     EXPECT_EQ(*ReadFile(folder.File("x")), "old");
@@ -119,19 +136,19 @@ TEST(AtomicFile, AppearsOnCommitOnly) {
   EXPECT_THAT(folder.List(), ElementsAre("x"));
 }
 
-TEST(AtomicFile, WithoutCommitLeavesNothing) {
+TEST_P(AtomicFileTest, WithoutCommitLeavesNothing) {
   TestFolder folder;
   {
-    absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+    absl::StatusOr<AtomicFile> file = Create(folder.File("x"));
     ASSERT_TRUE(file.ok());
     ASSERT_TRUE(file->Write("new").ok());
     AtomicFile moved = *std::move(file);
-    EXPECT_EQ(folder.List().size(), 1);
+    EXPECT_TRUE(moved.Write("more").ok());
   }
   EXPECT_THAT(folder.List(), IsEmpty());
 }
 
-TEST(AtomicFile, HasTheModeThatTheUmaskLeavesAndOneLink) {
+TEST_P(AtomicFileTest, HasTheModeThatTheUmaskLeavesAndOneLink) {
   TestFolder folder;
   const mode_t old = umask(027);
   ASSERT_TRUE(WriteFile(folder.File("x"), "").ok());
@@ -142,7 +159,7 @@ TEST(AtomicFile, HasTheModeThatTheUmaskLeavesAndOneLink) {
   EXPECT_EQ(info.st_nlink, 1);
 }
 
-TEST(AtomicFile, ReplacesASymlinkNotItsTarget) {
+TEST_P(AtomicFileTest, ReplacesASymlinkNotItsTarget) {
   TestFolder folder;
   ASSERT_TRUE(WriteFile(folder.File("target"), "old").ok());
   ASSERT_EQ(symlink("target", folder.File("x").c_str()), 0);
@@ -151,13 +168,13 @@ TEST(AtomicFile, ReplacesASymlinkNotItsTarget) {
   EXPECT_EQ(*ReadFile(folder.File("x")), "new");
 }
 
-TEST(AtomicFile, AppendsARangeOfAnotherFile) {
+TEST_P(AtomicFileTest, AppendsARangeOfAnotherFile) {
   TestFolder folder;
   std::string content;
   for (int i = 0; i < 1000000; ++i) content += std::to_string(i);
   ASSERT_TRUE(WriteFile(folder.File("from"), content).ok());
   absl::StatusOr<InputFile> from = InputFile::Open(folder.File("from"));
-  absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+  absl::StatusOr<AtomicFile> file = Create(folder.File("x"));
   ASSERT_TRUE(from.ok() && file.ok());
   ASSERT_TRUE(file->Write("head").ok());
   ASSERT_TRUE(file->Append(*from, 7, 3000000).ok());
@@ -167,18 +184,18 @@ TEST(AtomicFile, AppendsARangeOfAnotherFile) {
             "head" + content.substr(7, 3000000) + std::string(2, '\0'));
 }
 
-TEST(AtomicFile, AppendPastTheEndIsAnErrorThatNamesTheSource) {
+TEST_P(AtomicFileTest, AppendPastTheEndIsAnErrorThatNamesTheSource) {
   TestFolder folder;
   ASSERT_TRUE(WriteFile(folder.File("from"), "abc").ok());
   absl::StatusOr<InputFile> from = InputFile::Open(folder.File("from"));
-  absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+  absl::StatusOr<AtomicFile> file = Create(folder.File("x"));
   ASSERT_TRUE(from.ok() && file.ok());
   EXPECT_THAT(Message(file->Append(*from, 1, 10)), HasSubstr(folder.File("from")));
 }
 
-TEST(AtomicFile, CanBeReadBeforeItIsCommitted) {
+TEST_P(AtomicFileTest, CanBeReadBeforeItIsCommitted) {
   TestFolder folder;
-  absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+  absl::StatusOr<AtomicFile> file = Create(folder.File("x"));
   ASSERT_TRUE(file.ok());
   ASSERT_TRUE(file->Write("abc").ok());
   absl::StatusOr<InputFile> written = file->OpenWritten();
@@ -188,9 +205,9 @@ TEST(AtomicFile, CanBeReadBeforeItIsCommitted) {
   EXPECT_EQ(content, "abc");
 }
 
-TEST(AtomicFile, ResizeCutsAndLengthensWithZeros) {
+TEST_P(AtomicFileTest, ResizeCutsAndLengthensWithZeros) {
   TestFolder folder;
-  absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+  absl::StatusOr<AtomicFile> file = Create(folder.File("x"));
   ASSERT_TRUE(file.ok());
   ASSERT_TRUE(file->Write("abcdef").ok());
   ASSERT_TRUE(file->Resize(2).ok());
@@ -200,7 +217,7 @@ TEST(AtomicFile, ResizeCutsAndLengthensWithZeros) {
   EXPECT_EQ(*ReadFile(folder.File("x")), std::string("ab\0\0z", 5));
 }
 
-TEST(AtomicFile, NamesWhyItCannotBeMade) {
+TEST_P(AtomicFileTest, NamesWhyItCannotBeMade) {
   TestFolder folder;
   EXPECT_EQ(Message(WriteFile(folder.File("no/x"), "")),
             "cannot write " + folder.File("no/x") + ": there is no folder " + folder.File("no"));
@@ -212,7 +229,7 @@ TEST(AtomicFile, NamesWhyItCannotBeMade) {
   EXPECT_THAT(Message(WriteFile(folder.File("file/x"), "")), HasSubstr("is not a directory"));
 }
 
-TEST(AtomicFile, NamesAFolderThatIsNotWritable) {
+TEST_P(AtomicFileTest, NamesAFolderThatIsNotWritable) {
   TestFolder folder;
   ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
   const int result = InChild([&] {
@@ -227,7 +244,7 @@ TEST(AtomicFile, NamesAFolderThatIsNotWritable) {
   EXPECT_EQ(result, 0);
 }
 
-TEST(AtomicFile, AWriteThatFailsLeavesNothing) {
+TEST_P(AtomicFileTest, AWriteThatFailsLeavesNothing) {
   TestFolder folder;
   const int result = InChild([&] {
     signal(SIGXFSZ, SIG_IGN);
@@ -240,7 +257,7 @@ TEST(AtomicFile, AWriteThatFailsLeavesNothing) {
   EXPECT_THAT(folder.List(), IsEmpty());
 }
 
-TEST(AtomicFile, TellsOfAFullDisk) {
+TEST_P(AtomicFileTest, TellsOfAFullDisk) {
   TestFolder folder;
   const int result = InChild([&] {
     if (!MountSmallDisk(folder.path())) return 3;
@@ -253,7 +270,7 @@ TEST(AtomicFile, TellsOfAFullDisk) {
   EXPECT_EQ(result, 0);
 }
 
-TEST(AtomicFile, ManyProcessesMayWriteOnePath) {
+TEST_P(AtomicFileTest, ManyProcessesMayWriteOnePath) {
   TestFolder folder;
   std::vector<pid_t> children;
   for (int i = 0; i < 4; ++i) {
@@ -277,6 +294,23 @@ TEST(AtomicFile, ManyProcessesMayWriteOnePath) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_THAT(folder.List(), ElementsAre("x"));
+}
+
+TEST(AtomicFile, AKilledProcessLeavesNothing) {
+  TestFolder folder;
+  const int fd = open(folder.path().c_str(), O_RDWR | O_TMPFILE, 0666);
+  if (fd < 0) GTEST_SKIP() << "the file system of " << folder.path() << " has no O_TMPFILE";
+  close(fd);
+  const pid_t child = fork();
+  if (child == 0) {
+    absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("x"));
+    if (file.ok() && file->Write(std::string(100000, 'x')).ok()) raise(SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_THAT(folder.List(), IsEmpty());
 }
 
 TEST(MakeFolders, MakesAllThatAreMissing) {
