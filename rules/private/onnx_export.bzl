@@ -34,6 +34,8 @@ def _output_template(ctx, opsets, layouts):
     if not template:
         return ctx.label.name + (".opset{opset}" if len(opsets) > 1 else "") + \
                (".{external_data}" if len(layouts) > 1 else "") + ".onnx"
+    if "/" in template:
+        fail("%r is not a file name" % template, attr = "output")
     for field, values in (("{opset}", opsets), ("{external_data}", layouts)):
         if len(values) > 1 and field not in template:
             fail("%r must hold %s, since there are %d of them" % (template, field, len(values)), attr = "output")
@@ -57,7 +59,7 @@ def _torch_capture(ctx, exporter, program):
         return [], []
     if not exporter.torch_capture:
         fail("%s needs onnx-capture-torch, which the exporter toolchain has not" % program.short_path, attr = "model")
-    return ["--torch-capture", exporter.torch_capture.executable], [exporter.torch_capture]
+    return ["--torch-capture", exporter.torch_capture.executable], [exporter.torch_capture.files_to_run]
 
 def _capture(ctx, exporter, program, input_files):
     graph = ctx.actions.declare_file(ctx.label.name + ".graph")
@@ -75,7 +77,7 @@ def _capture(ctx, exporter, program, input_files):
     args.add("--debug", debug)
     ctx.actions.run(
         mnemonic = "OnnxCapture",
-        executable = exporter.exporter,
+        executable = exporter.exporter.files_to_run,
         arguments = [args],
         inputs = [program] + input_files,
         outputs = [graph, weights, debug],
@@ -113,7 +115,7 @@ def _lower(ctx, exporter, captured, opset, layout, name):
     args.add("--output", model)
     ctx.actions.run(
         mnemonic = "OnnxLower",
-        executable = exporter.exporter,
+        executable = exporter.exporter.files_to_run,
         arguments = [args],
         # Debug last: it is read for messages and doc strings only.
         inputs = [graph] + ([] if shared else [weights]) + [debug],
@@ -138,7 +140,7 @@ def _test_data(ctx, exporter, python, program, input_files, artifacts):
     args.add("--test-data-dir", directory.path)
     ctx.actions.run(
         mnemonic = "OnnxVerify",
-        executable = exporter.exporter,
+        executable = exporter.exporter.files_to_run,
         arguments = [args],
         inputs = depset(
             [program] + input_files + [artifact.model for artifact in artifacts] +

@@ -11,8 +11,10 @@ def _onnx_export_test_impl(ctx):
 
     words = [exporter.exporter.executable.short_path, "verify", "--model", info.program.short_path]
     files = [info.program, exporter.exporter.executable] + info.input_files
-    runfiles = ctx.attr.export[DefaultInfo].default_runfiles
+    runfiles = ctx.attr.export[DefaultInfo].default_runfiles.merge(exporter.exporter.runfiles)
     if info.program.extension != "pt2":
+        files.append(exporter.torch_capture.executable)
+        runfiles = runfiles.merge(exporter.torch_capture.runfiles)
         words += ["--torch-capture", exporter.torch_capture.executable.short_path]
     for artifact in info.artifacts:
         words += ["--onnx", artifact.model.short_path]

@@ -1,9 +1,18 @@
 """Toolchains of rules_onnx."""
 
+def _program(target):
+    """A program for actions (files_to_run) and for tests (executable, runfiles)."""
+    info = target[DefaultInfo]
+    return struct(
+        executable = info.files_to_run.executable,
+        files_to_run = info.files_to_run,
+        runfiles = info.default_runfiles,
+    )
+
 def _onnx_exporter_toolchain_impl(ctx):
     return [platform_common.ToolchainInfo(
-        exporter = ctx.attr.exporter[DefaultInfo].files_to_run,
-        torch_capture = ctx.attr.torch_capture[DefaultInfo].files_to_run if ctx.attr.torch_capture else None,
+        exporter = _program(ctx.attr.exporter),
+        torch_capture = _program(ctx.attr.torch_capture) if ctx.attr.torch_capture else None,
     )]
 
 onnx_exporter_toolchain = rule(

@@ -1,0 +1,67 @@
+"""An option has one name: flag of onnx-export, attribute of onnx_export, keyword of add_onnx_model."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import types
+import unittest
+
+ROOT = pathlib.Path(os.environ["RULES_ONNX_ROOT"])
+
+
+def flags():
+    """name -> row of `onnx-export options`."""
+    program = os.path.join(os.environ["RULES_ONNX_BIN"], "onnx-export")
+    text = subprocess.run([program, "options"], check=True, capture_output=True, text=True).stdout
+    return {row["name"]: row for row in json.loads(text)}
+
+
+def attributes():
+    """stage -> {name -> option} of the tables of options.bzl, which Python can read as well."""
+    scope = {"struct": lambda **fields: types.SimpleNamespace(**fields)}
+    exec((ROOT / "rules/private/options.bzl").read_text(), scope)
+    return {"capture": scope["CAPTURE_OPTIONS"], "lower": scope["LOWER_OPTIONS"]}
+
+
+def keywords():
+    """stage -> set of names of the lists of RulesOnnxModel.cmake."""
+    text = (ROOT / "cmake/RulesOnnxModel.cmake").read_text()
+    found = {"capture": {"dynamic_axes"}, "lower": set()}
+    for stage, names in re.findall(r"^set\(_RULES_ONNX_(CAPTURE|LOWER)_\w+ ([A-Z_ ]+) CACHE", text, re.MULTILINE):
+        found[stage.lower()].update(names.lower().split())
+    return found
+
+
+def default_text(option):
+    if isinstance(option.default, bool):
+        return "true" if option.default else "false"
+    return option.default if isinstance(option.default, str) else ""
+
+
+class OptionsTest(unittest.TestCase):
+    def test_same_names(self):
+        for stage in ("capture", "lower"):
+            names = {name for name, row in flags().items() if row["stage"] == stage}
+            self.assertEqual(names, set(attributes()[stage]), f"options.bzl, {stage}")
+            self.assertEqual(names, keywords()[stage], f"RulesOnnxModel.cmake, {stage}")
+
+    def test_same_defaults_and_choices(self):
+        rows = flags()
+        for options in attributes().values():
+            for name, option in options.items():
+                self.assertEqual(rows[name]["default"], default_text(option), name)
+                self.assertEqual(rows[name]["choices"], option.values, name)
+
+    def test_inputs_of_the_rule_are_flags(self):
+        rule = (ROOT / "rules/private/onnx_export.bzl").read_text()
+        cmake = (ROOT / "cmake/RulesOnnxModel.cmake").read_text()
+        for name, row in flags().items():
+            if row["stage"] == "input":
+                self.assertRegex(rule, rf'"{name}": attr\.', name)
+                self.assertRegex(cmake, rf"\barg_{name.upper()}\b", name)
+
+
+if __name__ == "__main__":
+    unittest.main()
