@@ -3,9 +3,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "absl/strings/string_view.h"
 #include "exporter/ir/dtype.h"
+#include "exporter/passes/alias_classes.h"
 #include "exporter/passes/rewrite.h"
 #include "exporter/passes/scalar_ops.h"
 
@@ -230,6 +232,11 @@ const std::map<std::string, Rule>& Rules() {
   return *kRules;
 }
 
+bool ReadsNumber(const ir::Node& node) {
+  const auto rule = Rules().find(node.op);
+  return rule != Rules().end() && rule->second == ItemAsKind;
+}
+
 Result FoldNode(const ir::Node& node) {
   if (node.outputs.size() != 1) return std::nullopt;
   const auto rule = Rules().find(node.op);
@@ -242,7 +249,16 @@ Result FoldNode(const ir::Node& node) {
 }  // namespace
 
 bool Fold(Context* context) {
-  return RewriteGraph(context, [](ir::Node* node, Emitter*, Replacements* replacements) {
+  const AliasClasses classes(*context->graph, context->schemas);
+  std::unordered_map<const ir::Value*, ir::Arg> literals;  // of prim::Constant
+  return RewriteGraph(context, [&](ir::Node* node, Emitter*, Replacements* replacements) {
+    if (node->op == "prim::Constant" && !classes.IsWritten(node->output())) {
+      literals[node->output()] = *node->Find("value");
+    }
+    if (ReadsNumber(*node) && node->args[0].value.is_value()) {
+      const auto literal = literals.find(node->args[0].value.value());
+      if (literal != literals.end()) node->args[0].value = literal->second;
+    }
     Result result = FoldNode(*node);
     if (!result) return Action::kKeep;
     replacements->Set(node->output(), *std::move(result));

@@ -58,46 +58,67 @@ std::string GeometryView(const ir::Node& node) {
   return base + overload;
 }
 
-// A constant tensor that is written to, or viewed, becomes a value, so that it is one tensor
-// wherever it is used: a literal is the same tensor where it is the same object.
-void HoistAliasedLiterals(Context* context) {
-  std::unordered_map<const ir::TensorLiteral*, ir::Value*> values;
-  NodeList hoisted;
-  ir::ForEachNode(context->graph->main, [&](const ir::Node& node) {
-    const ir::Schema* schema = context->schemas.Find(node.op);
-    if (schema == nullptr) return;
-    for (size_t i = 0; i < schema->args.size() && i < node.args.size(); ++i) {
-      const ir::Arg& arg = node.args[i].value;
-      if (schema->args[i].alias.empty() || !arg.is_literal()) continue;
-      ir::Value*& value = values[&arg.literal()];
-      if (value != nullptr) continue;
-      ir::Shape shape(arg.literal().shape.begin(), arg.literal().shape.end());
-      value = Emitter(context, node, &hoisted)
-                  .Emit("aten::lift_fresh_copy", {{"self", arg}},
-                        ir::Type::Tensor(arg.literal().dtype, std::move(shape)));
+// A constant tensor is one tensor wherever it is used, in every iteration: literals that an
+// operator writes to or views become prim::Constant nodes (a literal is the same tensor where it
+// is the same object), and all of these stand before everything else.
+class ConstantHoister {
+ public:
+  explicit ConstantHoister(Context* context) : context_(context) {}
+
+  void Run() {
+    ir::Block* main = &context_->graph->main;
+    FindAliased(*main);
+    Rewrite(main);
+    main->nodes.insert(main->nodes.begin(), std::make_move_iterator(hoisted_.begin()),
+                       std::make_move_iterator(hoisted_.end()));
+  }
+
+ private:
+  void FindAliased(const ir::Block& block) {
+    ir::ForEachNode(block, [&](const ir::Node& node) {
+      const ir::Schema* schema = context_->schemas.Find(node.op);
+      if (schema == nullptr) return;
+      for (size_t i = 0; i < schema->args.size() && i < node.args.size(); ++i) {
+        const ir::Arg& arg = node.args[i].value;
+        if (schema->args[i].alias.empty() || !arg.is_literal()) continue;
+        ir::Value*& value = values_[&arg.literal()];
+        if (value != nullptr) continue;
+        ir::Shape shape(arg.literal().shape.begin(), arg.literal().shape.end());
+        value = Emitter(context_, node, &hoisted_)
+                    .Emit("prim::Constant", {{"value", arg}},
+                          ir::Type::Tensor(arg.literal().dtype, std::move(shape)));
+      }
+    });
+  }
+
+  void Rewrite(ir::Block* block) {
+    NodeList nodes = std::move(block->nodes);
+    block->nodes.clear();
+    for (auto& node : nodes) {
+      if (node->op == "prim::Constant") {
+        hoisted_.push_back(std::move(node));
+        continue;
+      }
+      for (ir::NamedArg& arg : node->args) Replace(&arg.value);
+      for (const auto& inner : node->blocks) Rewrite(inner.get());
+      block->nodes.push_back(std::move(node));
     }
-  });
-  if (hoisted.empty()) return;
-  const std::function<void(ir::Arg*)> replace = [&](ir::Arg* arg) {
+    for (ir::Arg& result : block->results) Replace(&result);
+  }
+
+  void Replace(ir::Arg* arg) const {
     if (arg->is_literal()) {
-      const auto it = values.find(&arg->literal());
-      if (it != values.end()) *arg = it->second;
+      const auto it = values_.find(&arg->literal());
+      if (it != values_.end()) *arg = it->second;
     } else if (arg->is_list()) {
-      for (ir::Arg& item : arg->list()) replace(&item);
+      for (ir::Arg& item : arg->list()) Replace(&item);
     }
-  };
-  const std::function<void(ir::Block*)> replace_all = [&](ir::Block* block) {
-    for (const auto& node : block->nodes) {
-      for (ir::NamedArg& arg : node->args) replace(&arg.value);
-      for (const auto& inner : node->blocks) replace_all(inner.get());
-    }
-    for (ir::Arg& result : block->results) replace(&result);
-  };
-  NodeList& nodes = context->graph->main.nodes;
-  replace_all(&context->graph->main);
-  nodes.insert(nodes.begin(), std::make_move_iterator(hoisted.begin()),
-               std::make_move_iterator(hoisted.end()));
-}
+  }
+
+  Context* context_;
+  std::unordered_map<const ir::TensorLiteral*, ir::Value*> values_;
+  NodeList hoisted_;
+};
 
 }  // namespace
 
@@ -329,6 +350,7 @@ void Functionalizer::VisitBlock(ir::Block* block, const std::function<void()>& a
 void Functionalizer::VisitNode(NodePtr node) {
   if (node->op == "prim::If") return VisitIf(std::move(node));
   if (node->op == "prim::Loop") return VisitLoop(std::move(node));
+  if (!node->blocks.empty()) return VisitScan(std::move(node));
   const bool rough_inputs = IsRough(*node);
   if (!TouchesTracked(*node)) {
     ReadArgs(node.get());
@@ -469,7 +491,7 @@ void Functionalize(Context* context) {
     writes |= context->schemas.Writes(node);
   });
   if (!writes) return;
-  HoistAliasedLiterals(context);
+  ConstantHoister(context).Run();
   Functionalizer(context).Run();
 }
 

@@ -211,4 +211,25 @@ void Functionalizer::VisitLoop(NodePtr node) {
   Emit(std::move(node));
 }
 
+// prim::Scan: its body may write to what it makes itself, not to what lies outside.
+void Functionalizer::VisitScan(NodePtr node) {
+  ReadArgs(node.get());
+  for (const auto& block : node->blocks) {
+    memory_.EnterScope(/*is_loop=*/true);
+    for (ir::Value* param : block->params) {
+      if (IsTracked(param)) BindNewRoot(param, Layout::Contiguous(param->type));
+    }
+    VisitBlock(block.get(), [&] {
+      for (ir::Arg& result : block->results) result = Read(result, *node);
+      if (!memory_.ChangedRoots().empty()) {
+        Refuse(*node, absl::StrCat("the body of ", node->op,
+                                   " writes to a tensor from outside it"));
+      }
+    });
+    memory_.LeaveScope();
+  }
+  BindOutputs(*node, /*rough_inputs=*/false);
+  Emit(std::move(node));
+}
+
 }  // namespace rules_onnx::passes

@@ -89,6 +89,7 @@ class Functionalizer {
   struct Ending;
   void VisitIf(NodePtr node);
   void VisitLoop(NodePtr node);
+  void VisitScan(NodePtr node);
   ir::Arg PassRoot(Place* root, const ir::Node& reader);
   void VisitBranch(ir::Node* node, size_t index, Ending* ending);
   void BindIfOutput(const ir::Node& node, size_t index, const std::vector<Ending>& endings);

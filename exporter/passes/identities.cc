@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -15,7 +14,6 @@
 namespace rules_onnx::passes {
 namespace {
 
-using Kind = ir::Type::Kind;
 using Names = absl::flat_hash_set<absl::string_view>;
 
 bool IsCheck(absl::string_view base) {
@@ -113,60 +111,14 @@ bool GivesItsArgument(const ir::Node& node) {
   return IsWholeSlice(node) || IsUnchangedOrder(node);
 }
 
-bool IsNumberOfTensor(const ir::Node& node) {
-  static const auto* const kReaders =
-      new Names{"aten::Int.Tensor",   "aten::Float.Tensor",     "aten::Bool.Tensor",
-                "aten::IntImplicit",  "aten::FloatImplicit",    "aten::ScalarImplicit",
-                "aten::item",         "aten::_local_scalar_dense"};
-  return kReaders->contains(node.op);
-}
-
-class Simplifier {
- public:
-  Action Visit(ir::Node* node, Replacements* replacements) {
-    if (IsCheck(node->base_op())) return Action::kDrop;
-    if (GivesItsArgument(*node)) {
-      replacements->Set(node->output(), node->args[0].value);
-      return Action::kDrop;
-    }
-    if (const ir::Arg* number = NumberReadBack(*node)) {
-      replacements->Set(node->output(), *number);
-      return Action::kDrop;
-    }
-    for (const ir::Value* output : node->outputs) definitions_[output] = node;
-    return Action::kKeep;
-  }
-
- private:
-  // The number that was made a tensor, where its kind is the one that is read.
-  const ir::Arg* NumberReadBack(const ir::Node& node) const {
-    if (!IsNumberOfTensor(node) || !node.args[0].value.is_value()) return nullptr;
-    const auto made = definitions_.find(node.args[0].value.value());
-    if (made == definitions_.end()) return nullptr;
-    const absl::string_view base = made->second->base_op();
-    if (base != "prim::NumToTensor" && base != "aten::scalar_tensor") return nullptr;
-    const ir::Arg& number = made->second->args[0].value;
-    const Kind kind = node.output()->type.kind;
-    const bool same = number.is_value() ? number.value()->type.kind == kind
-                                        : (number.is_int() && kind == Kind::kInt) ||
-                                              (number.is_float() && kind == Kind::kFloat) ||
-                                              (number.is_bool() && kind == Kind::kBool);
-    // scalar_tensor rounds to its dtype; of the kinds only an int64 and a bool come back whole.
-    const bool exact = base == "prim::NumToTensor" ||
-                       made->second->output()->type.dtype == ir::DType::kInt64 ||
-                       made->second->output()->type.dtype == ir::DType::kBool;
-    return same && exact ? &number : nullptr;
-  }
-
-  std::unordered_map<const ir::Value*, const ir::Node*> definitions_;
-};
-
 }  // namespace
 
 bool Identities(Context* context) {
-  Simplifier simplifier;
-  return RewriteGraph(context, [&](ir::Node* node, Emitter*, Replacements* replacements) {
-    return simplifier.Visit(node, replacements);
+  return RewriteGraph(context, [](ir::Node* node, Emitter*, Replacements* replacements) {
+    if (IsCheck(node->base_op())) return Action::kDrop;
+    if (!GivesItsArgument(*node)) return Action::kKeep;
+    replacements->Set(node->output(), node->args[0].value);
+    return Action::kDrop;
   });
 }
 

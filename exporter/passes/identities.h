@@ -8,7 +8,7 @@ namespace rules_onnx::passes {
 
 // On a functional graph: aliases and copies (alias, detach, clone, contiguous, lift_fresh …),
 // conversions that change nothing, dropout outside training, views to the shape that the value
-// has already, numbers made a tensor and read back; and checks that give no value (`_assert*`,
+// has already; and checks that give no value (`_assert*`,
 // `sym_constrain_range*`, warnings, prints), which ONNX has no operator for. True if something
 // went.
 bool Identities(Context* context);
