@@ -18,11 +18,7 @@ namespace fs = std::filesystem;
 
 absl::Status CheckReplaceable(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(fs::symlink_status(path, error))) return absl::OkStatus();
-  if (!fs::is_directory(path, error)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot write ", path, ": it is a file, and a folder of tensors goes there"));
-  }
+  if (!fs::is_directory(path, error)) return absl::OkStatus();
   for (const auto& entry : fs::directory_iterator(path, error)) {
     if (entry.symlink_status(error).type() == fs::file_type::regular) continue;
     return absl::FailedPreconditionError(absl::StrCat(

@@ -10,11 +10,11 @@
 namespace rules_onnx::onnx_format {
 
 // Filled under a temporary name beside `path` and renamed by Commit, which replaces an earlier
-// folder of that name; without Commit the destructor removes it. Not thread-safe.
+// folder or file of that name; without Commit the destructor removes it. Not thread-safe.
 class TensorFolder {
  public:
-  // Errors: the parent folder is missing or not writable; `path` is a file, or a folder that holds
-  // anything but regular files, and so is none of ours.
+  // Errors: the parent folder is missing or not writable; `path` is a folder that holds anything
+  // but regular files, and so is none of ours.
   static absl::StatusOr<TensorFolder> Create(const std::string& path);
   TensorFolder(TensorFolder&& other) noexcept;
   TensorFolder& operator=(TensorFolder&&) = delete;

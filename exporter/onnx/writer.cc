@@ -47,11 +47,9 @@ class OutputFiles {
   OutputFiles(const WriteOptions& options, std::string output, const files::InputFile* weights)
       : layout_(options.external_data), output_(std::move(output)), weights_(weights) {}
 
-  // Name of the data beside the model; empty where the layout has none.
+  // Name of the data beside the model, in layouts that have it: a file or a folder.
   std::string DataName() const {
-    const std::string name = fs::path(output_).filename().string();
-    if (layout_ == ExternalData::kSingle) return name + ".data";
-    return layout_ == ExternalData::kPerTensor ? name + ".tensors" : "";
+    return fs::path(output_).filename().string() + ".data";
   }
 
   absl::Status Write(const onnx::ModelProto& model, const Layout& layout);

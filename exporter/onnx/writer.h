@@ -2,7 +2,7 @@
 //
 //   none        all in the .onnx file; at most 2 GB, which is protobuf's limit
 //   single      x.onnx and x.onnx.data
-//   per_tensor  x.onnx and the folder x.onnx.tensors, a file a tensor
+//   per_tensor  x.onnx and the folder x.onnx.data, a file a tensor
 //   shared      x.onnx, which points into the weights file that capture wrote
 //
 // External are tensors of 1 kB and more; in layout shared all but empty ones, as the weights file
@@ -42,7 +42,7 @@ struct WriteOptions {
   std::map<int32_t, std::string> sources;      // for messages, by builder::Node::source
 };
 
-// Files of a failed call do not appear; a folder of an earlier run is replaced by the new one.
+// Files of a failed call do not appear; data of an earlier run is replaced by the new one.
 // Errors: the model does not pass the check (see check.h); a weight lies outside its file; the
 // model is too large for layout none; a file cannot be written.
 absl::Status WriteModel(const builder::Model& model, const std::vector<ir::Weight>& weights,

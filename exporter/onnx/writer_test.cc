@@ -78,25 +78,25 @@ TEST(WriterTest, PerTensorReplacesItsFolder) {
   auto* a = test.NewValue("a", DType::kFloat32, ir::Shape{ir::Dim::Symbol("N"), 64});
   test.Node("MatMul", {test.model.graph.inputs[0], odd}, a);
   test.Output(a);
-  std::filesystem::create_directory(test.folder.File("m.onnx.tensors"));
-  ASSERT_TRUE(files::WriteFile(test.folder.File("m.onnx.tensors/old"), "old").ok());
+  std::filesystem::create_directory(test.folder.File("m.onnx.data"));
+  ASSERT_TRUE(files::WriteFile(test.folder.File("m.onnx.data/old"), "old").ok());
   ASSERT_TRUE(test.Write({.external_data = ExternalData::kPerTensor}).ok());
   const onnx::ModelProto model = test.Read();
   EXPECT_EQ(ExternalBytes(&test, model.graph().initializer(0)), std::string(1024, '\1'));
   EXPECT_EQ(ExternalBytes(&test, model.graph().initializer(2)), std::string(1024, '\4'));
-  EXPECT_EQ(Entry(model.graph().initializer(0), "location"), "m.onnx.tensors/fc.weight");
-  EXPECT_EQ(Entry(model.graph().initializer(2), "location"), "m.onnx.tensors/_._FC._weight_1");
-  EXPECT_FALSE(std::filesystem::exists(test.folder.File("m.onnx.tensors/old")));
-  EXPECT_THAT(test.folder.List(), ElementsAre("m.onnx", "m.onnx.tensors"));
+  EXPECT_EQ(Entry(model.graph().initializer(0), "location"), "m.onnx.data/fc.weight");
+  EXPECT_EQ(Entry(model.graph().initializer(2), "location"), "m.onnx.data/_._FC._weight_1");
+  EXPECT_FALSE(std::filesystem::exists(test.folder.File("m.onnx.data/old")));
+  EXPECT_THAT(test.folder.List(), ElementsAre("m.onnx", "m.onnx.data"));
 }
 
 TEST(WriterTest, PerTensorLeavesAForeignFolderAlone) {
   TestModel test;
   AddLinear(&test);
-  std::filesystem::create_directories(test.folder.File("m.onnx.tensors/precious"));
+  std::filesystem::create_directories(test.folder.File("m.onnx.data/precious"));
   const absl::Status status = test.Write({.external_data = ExternalData::kPerTensor});
   EXPECT_THAT(std::string(status.message()), HasSubstr("precious"));
-  EXPECT_THAT(test.folder.List(), ElementsAre("m.onnx.tensors"));
+  EXPECT_THAT(test.folder.List(), ElementsAre("m.onnx.data"));
 }
 
 TEST(WriterTest, SharedPointsIntoTheWeightsFile) {

@@ -62,6 +62,8 @@ def rules_onnx_library(deps = [], test_deps = [], alwayslink = False, visibility
             ],
         ) + [file for file in generated if file.endswith(".cc")],
         hdrs = native.glob(["*.h"]) + [file for file in generated if file.endswith(".h")],
+        # Scripts that a source includes as text.
+        textual_hdrs = native.glob(["*.py"]),
         alwayslink = alwayslink,
         copts = _COPTS,
         linkstatic = True,

@@ -1,0 +1,94 @@
+#include "exporter/cli/capture_stage.h"
+
+#include <iostream>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "exporter/cli/program_kind.h"
+#include "exporter/cli/symbol_names.h"
+#include "exporter/cli/torch_child.h"
+#include "exporter/pt2/exported_program.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+// The flags of one option that differs from its default.
+void AppendFlags(const OptionRow& row, const Options& options, std::vector<std::string>* flags) {
+  const Options defaults;
+  const std::string flag = FlagName(row.name);
+  const auto add = [&](std::string value) {
+    flags->push_back(flag);
+    flags->push_back(std::move(value));
+  };
+  std::visit(
+      [&](auto member) {
+        const auto& value = options.*member;
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, Repeated>) {
+          for (const std::string& item : value.items) add(item);
+        } else {
+          if (value == defaults.*member) return;
+          if constexpr (std::is_same_v<T, bool>) add(value ? "true" : "false");
+          if constexpr (std::is_same_v<T, std::string>) add(value);
+          if constexpr (std::is_same_v<T, Texts>) add(absl::StrJoin(value, ","));
+          if constexpr (std::is_same_v<T, Map>) {
+            for (const auto& [key, text] : value) add(absl::StrCat(key, "=", text));
+          }
+        }
+      },
+      row.field);
+}
+
+absl::Status CaptureExportedProgram(const Options& options, const capture::CapturePaths& paths,
+                                    diagnostics::Diagnostics* diagnostics) {
+  absl::StatusOr<capture::Program> program =
+      pt2::ReadExportedProgram(options.model, {}, diagnostics);
+  if (!program.ok()) return program.status();
+  if (diagnostics->has_errors()) return absl::OkStatus();
+  capture::CaptureOptions capture_options;
+  capture_options.do_constant_folding = options.do_constant_folding;
+  capture_options.allow_frozen_shapes = options.allow_frozen_shapes;
+  capture_options.input_names = options.input_names;
+  if (!options.dynamic_axes.empty()) {
+    const absl::Status status = NameSymbols(options.dynamic_axes, options.allow_frozen_shapes,
+                                            &program->graph, diagnostics);
+    if (!status.ok()) return status;
+  }
+  return capture::FinishCapture(*std::move(program), capture_options, paths, diagnostics);
+}
+
+}  // namespace
+
+std::vector<std::string> TorchCaptureArguments(const Options& options,
+                                               const capture::CapturePaths& paths) {
+  std::vector<std::string> arguments = {"capture"};
+  for (const OptionRow& row : OptionTable()) {
+    const bool part = row.stage == Stage::kCaptureStage || row.name == "model" || row.name == "inputs";
+    if (part) AppendFlags(row, options, &arguments);
+  }
+  for (const auto& [flag, path] : {std::pair("--graph", &paths.graph),
+                                   {"--weights", &paths.weights}, {"--debug", &paths.debug}}) {
+    arguments.push_back(flag);
+    arguments.push_back(*path);
+  }
+  return arguments;
+}
+
+absl::Status CaptureProgram(const Options& options, const capture::CapturePaths& paths,
+                            diagnostics::Diagnostics* diagnostics) {
+  const absl::StatusOr<ProgramKind> kind = DetectProgram(options.model);
+  if (!kind.ok()) return kind.status();
+  if (*kind == ProgramKind::kExportedProgram) {
+    return CaptureExportedProgram(options, paths, diagnostics);
+  }
+  std::string messages;
+  const absl::Status status =
+      RunTorchCapture(options, TorchCaptureArguments(options, paths), &messages);
+  std::cerr << messages;
+  return status;
+}
+
+}  // namespace rules_onnx::cli

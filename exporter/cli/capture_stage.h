@@ -1,0 +1,27 @@
+// From a saved program to x.graph, x.weights and x.debug, whichever front end it needs.
+#ifndef RULES_ONNX_EXPORTER_CLI_CAPTURE_STAGE_H_
+#define RULES_ONNX_EXPORTER_CLI_CAPTURE_STAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "exporter/capture/capture.h"
+#include "exporter/cli/options.h"
+#include "exporter/diagnostics/diagnostics.h"
+
+namespace rules_onnx::cli {
+
+// Files appear whole or not at all. TorchScript is read by onnx-capture-torch in a process of its
+// own: its messages are relayed to standard error, its end by a signal is an error. Problems of
+// operators go to `diagnostics`.
+absl::Status CaptureProgram(const Options& options, const capture::CapturePaths& paths,
+                            diagnostics::Diagnostics* diagnostics);
+
+// The arguments of onnx-capture-torch for the options that differ from their defaults.
+std::vector<std::string> TorchCaptureArguments(const Options& options,
+                                               const capture::CapturePaths& paths);
+
+}  // namespace rules_onnx::cli
+
+#endif  // RULES_ONNX_EXPORTER_CLI_CAPTURE_STAGE_H_

@@ -1,0 +1,81 @@
+#include "exporter/cli/commands.h"
+
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/cli/capture_stage.h"
+#include "exporter/cli/lower_stage.h"
+#include "exporter/diagnostics/json_text.h"
+#include "exporter/files/atomic_file.h"
+#include "exporter/ir/print.h"
+#include "exporter/lowering/registry.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+std::string OpsText() {
+  std::string text;
+  for (const lowering::Family* family : lowering::Families()) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", family->name, "\n");
+    for (const lowering::Row& row : family->rows) {
+      absl::StrAppend(&text, "  ", row.op, "  opset ", row.since_opset);
+      if (!row.note.empty()) absl::StrAppend(&text, "  (", row.note, ")");
+      absl::StrAppend(&text, "\n");
+    }
+  }
+  return text;
+}
+
+std::string OpsJson() {
+  using diagnostics::JsonText;
+  std::string json = "[";
+  for (const lowering::Family* family : lowering::Families()) {
+    for (const lowering::Row& row : family->rows) {
+      absl::StrAppend(&json, json.size() > 1 ? "," : "", "\n  {\"op\": ", JsonText(row.op),
+                      ", \"family\": ", JsonText(family->name),
+                      ", \"since_opset\": ", row.since_opset, ", \"note\": ", JsonText(row.note),
+                      "}");
+    }
+  }
+  return json + "\n]\n";
+}
+
+}  // namespace
+
+absl::Status RunCapture(const Options& options, diagnostics::Diagnostics* diagnostics) {
+  const capture::CapturePaths paths{options.graph, options.weights, options.debug};
+  const absl::Status status = CaptureProgram(options, paths, diagnostics);
+  if (!status.ok() || diagnostics->has_errors()) return status;
+  const absl::StatusOr<Captured> captured = ReadCaptured(options.graph, "");
+  if (!captured.ok()) return captured.status();
+  WarnDroppedOutputs(captured->graph, diagnostics);
+  return absl::OkStatus();
+}
+
+absl::Status RunLower(const Options& options, diagnostics::Diagnostics* diagnostics) {
+  const absl::StatusOr<Captured> captured = ReadCaptured(options.graph, options.debug);
+  if (!captured.ok()) return captured.status();
+  if (options.verbose) std::cout << ir::PrintGraph(captured->graph, {.debug = &captured->debug});
+  const LowerJob job{options.opsets.front(), options.weights, options.weights_name, options.output};
+  const absl::Status status = LowerCaptured(*captured, options, job, diagnostics);
+  if (!status.ok() || options.unused_inputs.empty()) return status;
+  // Locations that stand neither in the model nor in the output.
+  const bool debug_unused = options.strip_doc_string && !options.verbose && !options.debug.empty();
+  return files::WriteFile(options.unused_inputs,
+                          debug_unused ? absl::StrCat(options.debug, "\n") : "");
+}
+
+absl::Status RunPrint(const Options& options, diagnostics::Diagnostics*) {
+  const absl::StatusOr<Captured> captured = ReadCaptured(options.graph, options.debug);
+  if (!captured.ok()) return captured.status();
+  std::cout << ir::PrintGraph(captured->graph, {.debug = &captured->debug});
+  return absl::OkStatus();
+}
+
+absl::Status RunOps(const Options& options, diagnostics::Diagnostics*) {
+  std::cout << (options.json ? OpsJson() : OpsText());
+  return absl::OkStatus();
+}
+
+}  // namespace rules_onnx::cli

@@ -1,0 +1,92 @@
+#include "exporter/cli/lower_stage.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/files/input_file.h"
+#include "exporter/lowering/lower.h"
+#include "exporter/onnx/op_schemas.h"
+#include "exporter/onnx/writer.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+absl::Status InFile(const absl::Status& status, const std::string& path) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+struct Places {
+  std::map<int32_t, std::string> sources;      // "net.py:12, in Net/Linear[fc]"
+  std::map<int32_t, std::string> doc_strings;  // "net.py:12: x = self.fc(x)"
+};
+
+Places FindPlaces(const Captured& captured) {
+  Places places;
+  ir::ForEachNode(captured.graph.main, [&](const ir::Node& node) {
+    const auto location = captured.debug.find(node.id);
+    std::string line;
+    if (location != captured.debug.end()) {
+      line = absl::StrCat(location->second.file, ":", location->second.line);
+      const std::string& text = location->second.text;
+      places.doc_strings[node.id] = text.empty() ? line : absl::StrCat(line, ": ", text);
+    }
+    const char* separator = line.empty() || node.scope.empty() ? "" : ", ";
+    const std::string scope = node.scope.empty() ? "" : absl::StrCat("in ", node.scope);
+    places.sources[node.id] = absl::StrCat(node.op, " (", line, separator, scope, ")");
+  });
+  return places;
+}
+
+}  // namespace
+
+absl::StatusOr<Captured> ReadCaptured(const std::string& graph, const std::string& debug) {
+  const absl::StatusOr<std::string> graph_bytes = files::ReadFile(graph);
+  if (!graph_bytes.ok()) return graph_bytes.status();
+  absl::StatusOr<ir::Graph> parsed = ir::ParseGraph(*graph_bytes);
+  if (!parsed.ok()) return InFile(parsed.status(), graph);
+  Captured captured{*std::move(parsed), {}};
+  if (debug.empty()) return captured;
+  const absl::StatusOr<std::string> debug_bytes = files::ReadFile(debug);
+  if (!debug_bytes.ok()) return debug_bytes.status();
+  absl::StatusOr<ir::DebugInfo> info = ir::ParseDebug(*debug_bytes);
+  if (!info.ok()) return InFile(info.status(), debug);
+  captured.debug = *std::move(info);
+  return captured;
+}
+
+absl::Status LowerCaptured(const Captured& captured, const Options& options, const LowerJob& job,
+                           diagnostics::Diagnostics* diagnostics) {
+  lowering::LowerOptions lower_options;
+  lower_options.opset = job.opset;
+  lower_options.output_names = options.output_names;
+  lower_options.export_params = options.export_params;
+  lower_options.keep_initializers_as_inputs = options.keep_initializers_as_inputs;
+  lower_options.debug = &captured.debug;
+  const onnx_format::OnnxOpSchemas schemas;
+  const absl::StatusOr<builder::Model> model =
+      lowering::LowerGraph(captured.graph, lower_options, schemas, diagnostics);
+  if (!model.ok()) return model.status();
+
+  Places places = FindPlaces(captured);
+  onnx_format::WriteOptions write;
+  write.external_data = *onnx_format::ParseExternalData(options.external_data);
+  write.weights_path = job.weights;
+  write.weights_name = job.weights_name;
+  write.check = options.check;
+  write.metadata = options.metadata;
+  write.sources = std::move(places.sources);
+  if (!options.strip_doc_string) write.doc_strings = std::move(places.doc_strings);
+  return onnx_format::WriteModel(*model, captured.graph.weights, write, job.output);
+}
+
+void WarnDroppedOutputs(const ir::Graph& graph, diagnostics::Diagnostics* diagnostics) {
+  for (const ir::DroppedOutput& output : graph.dropped_outputs) {
+    diagnostics->Add({.severity = diagnostics::Severity::kWarning,
+                      .id = "dropped-output",
+                      .message = absl::StrCat("output ", output.path, " is dropped, as no tensor "
+                                              "carries it: ", output.reason)});
+  }
+}
+
+}  // namespace rules_onnx::cli

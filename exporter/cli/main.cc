@@ -1,0 +1,57 @@
+#include <unistd.h>
+
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exporter/cli/commands.h"
+#include "exporter/cli/parse.h"
+#include "exporter/diagnostics/diagnostics.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+
+absl::Status Run(const CommandLine& line, diagnostics::Diagnostics* diagnostics) {
+  switch (line.command) {
+    case kExport: return RunExport(line.options, diagnostics);
+    case kCapture: return RunCapture(line.options, diagnostics);
+    case kLower: return RunLower(line.options, diagnostics);
+    case kVerify: return RunVerify(line.options, diagnostics);
+    case kPrint: return RunPrint(line.options, diagnostics);
+    case kOps: return RunOps(line.options, diagnostics);
+  }
+  return absl::InternalError("no such command");
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  const ParseResult parsed = ParseCommandLine(arguments);
+  std::cout << parsed.text;
+  for (const std::string& problem : parsed.problems) std::cerr << "error: " << problem << "\n";
+  if (!parsed.problems.empty()) return kUsage;
+  if (!parsed.command_line.has_value()) return 0;
+
+  diagnostics::Diagnostics diagnostics;
+  absl::Status status;
+  try {
+    status = Run(*parsed.command_line, &diagnostics);
+  } catch (const std::exception& error) {
+    status = absl::InternalError(error.what());
+  }
+  // Problems of operators say more than the status that sums them up.
+  if (!diagnostics.has_errors() && !status.message().empty()) diagnostics.AddStatus(status);
+  std::cerr << diagnostics.ToText(isatty(STDERR_FILENO) != 0);
+  return status.ok() && !diagnostics.has_errors() ? 0 : kFailure;
+}
+
+}  // namespace
+}  // namespace rules_onnx::cli
+
+int main(int argc, char** argv) {
+  return rules_onnx::cli::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

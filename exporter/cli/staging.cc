@@ -1,0 +1,79 @@
+#include "exporter/cli/staging.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/files/errors.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of tensors and a file may take each other's place, another folder's contents may not.
+absl::Status Move(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  const bool was_folder = fs::is_directory(to, error);
+  if (was_folder && !fs::is_directory(from, error)) {
+    return files::SystemError(EISDIR, "write", to.string());
+  }
+  if (was_folder) fs::remove_all(to, error);
+  if (fs::is_directory(from, error) && fs::is_regular_file(to, error)) fs::remove(to, error);
+  fs::rename(from, to, error);
+  return error ? files::SystemError(error.value(), "write", to.string()) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Staging> Staging::Create(const std::string& folder) {
+  const std::string parent = folder.empty() ? "." : folder;
+  for (int i = 0;; ++i) {
+    std::string temporary = absl::StrCat(parent, "/.rules_onnx-", getpid(), "-", i, ".staging");
+    if (mkdir(temporary.c_str(), 0777) == 0) return Staging(folder, std::move(temporary));
+    if (errno == EEXIST) continue;
+    if (errno == ENOENT) {
+      return absl::NotFoundError(absl::StrCat("cannot write the output: there is no folder ", parent));
+    }
+    return files::SystemError(errno, "write into", parent);
+  }
+}
+
+Staging::Staging(Staging&& other) noexcept
+    : folder_(std::move(other.folder_)), temporary_(std::exchange(other.temporary_, "")) {}
+
+Staging::~Staging() {
+  std::error_code error;
+  if (!temporary_.empty()) fs::remove_all(temporary_, error);
+}
+
+std::string Staging::File(const std::string& name) const {
+  return absl::StrCat(temporary_, "/", name);
+}
+
+bool Staging::Has(const std::string& name) const {
+  std::error_code error;
+  return fs::exists(File(name), error);
+}
+
+absl::Status Staging::Publish(const std::vector<std::string>& names) {
+  std::vector<fs::path> published;
+  for (const std::string& name : names) {
+    const fs::path target = fs::path(folder_) / name;
+    const absl::Status status = Move(File(name), target);
+    if (!status.ok()) {
+      std::error_code error;
+      for (const fs::path& path : published) fs::remove_all(path, error);
+      return status;
+    }
+    published.push_back(target);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rules_onnx::cli

@@ -1,0 +1,41 @@
+// A folder in which several output files are made, to appear together.
+#ifndef RULES_ONNX_EXPORTER_CLI_STAGING_H_
+#define RULES_ONNX_EXPORTER_CLI_STAGING_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace rules_onnx::cli {
+
+// Lies in the folder of the outputs under a temporary name; the destructor removes it with all
+// that was not published. Not thread-safe.
+class Staging {
+ public:
+  // Errors: the folder is missing or not writable.
+  static absl::StatusOr<Staging> Create(const std::string& folder);
+  Staging(Staging&& other) noexcept;
+  Staging& operator=(Staging&&) = delete;
+  ~Staging();
+
+  std::string File(const std::string& name) const;
+  bool Has(const std::string& name) const;
+
+  // Moves files and folders of these names out into the folder of the outputs, in this order; what
+  // stood there under their names is replaced. If one cannot be moved, those moved before are
+  // removed.
+  absl::Status Publish(const std::vector<std::string>& names);
+
+ private:
+  Staging(std::string folder, std::string temporary)
+      : folder_(std::move(folder)), temporary_(std::move(temporary)) {}
+
+  std::string folder_;
+  std::string temporary_;  // empty: moved from
+};
+
+}  // namespace rules_onnx::cli
+
+#endif  // RULES_ONNX_EXPORTER_CLI_STAGING_H_

@@ -1,0 +1,138 @@
+#include "exporter/cli/symbol_names.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "exporter/inputs/dynamic_axes.h"
+#include "exporter/inputs/input.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+using Names = std::map<std::string, std::string>;  // old → new
+
+// Graph inputs as example inputs: names and sizes without values.
+inputs::Inputs ExampleInputs(const ir::Graph& graph) {
+  std::map<std::string, int64_t> bindings;
+  for (const auto& [name, info] : graph.symbols) bindings[name] = info.example;
+  inputs::Inputs result;
+  for (const ir::Value* param : graph.main.params) {
+    if (!param->type.is_tensor() || !param->type.shape.has_value()) continue;
+    inputs::Argument argument;
+    argument.name = param->name;
+    argument.value.kind = inputs::Value::Kind::kTensor;
+    argument.value.tensor.dtype = param->type.dtype;
+    for (const ir::Dim& dim : *param->type.shape) {
+      inputs::Axis axis;
+      axis.size = dim.Evaluate(bindings).value_or(0);
+      argument.value.tensor.axes.push_back(std::move(axis));
+    }
+    result.arguments.push_back(std::move(argument));
+  }
+  return result;
+}
+
+const ir::Type& TypeOf(const ir::Graph& graph, const std::string& input) {
+  for (const ir::Value* param : graph.main.params) {
+    if (param->name == input) return param->type;
+  }
+  return graph.main.params.front()->type;
+}
+
+absl::Status AddName(const std::string& old_name, const std::string& new_name, Names* names) {
+  const auto [entry, inserted] = names->emplace(old_name, new_name);
+  if (entry->second != new_name) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--dynamic-axes: ", entry->second, " and ", new_name,
+        " name axes that have one size in the program; give them one name"));
+  }
+  for (const auto& [other, name] : *names) {
+    if (other != old_name && name == new_name) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dynamic-axes: ", new_name,
+                       " names axes whose sizes differ in the program; give them two names"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Replaces whole identifiers in a dim's text.
+ir::Dim RenameDim(const ir::Dim& dim, const Names& names) {
+  if (dim.is_number() || dim.is_unknown()) return dim;
+  const std::string text = dim.ToString();
+  std::string renamed;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && (absl::ascii_isalnum(text[end]) || text[end] == '_')) ++end;
+    if (end == at) {
+      renamed += text[at++];
+      continue;
+    }
+    const std::string word = text.substr(at, end - at);
+    const auto name = names.find(word);
+    renamed += name == names.end() ? word : name->second;
+    at = end;
+  }
+  const absl::StatusOr<ir::Dim> parsed = ir::Dim::Parse(renamed);
+  return parsed.ok() ? *parsed : ir::Dim::Unknown();
+}
+
+void RenameType(const Names& names, ir::Type* type) {
+  if (type->shape.has_value()) {
+    for (ir::Dim& dim : *type->shape) dim = RenameDim(dim, names);
+  }
+  for (ir::Type& element : type->elements) RenameType(names, &element);
+}
+
+void RenameAll(const Names& names, ir::Graph* graph) {
+  for (const auto& value : graph->values()) RenameType(names, &value->type);
+  std::map<std::string, ir::SymbolInfo> symbols;
+  for (const auto& [name, info] : graph->symbols) {
+    const auto renamed = names.find(name);
+    symbols[renamed == names.end() ? name : renamed->second] = info;
+  }
+  graph->symbols = std::move(symbols);
+}
+
+}  // namespace
+
+absl::Status NameSymbols(const std::string& json, bool allow_frozen, ir::Graph* graph,
+                         diagnostics::Diagnostics* diagnostics) {
+  inputs::Inputs examples = ExampleInputs(*graph);
+  if (auto status = inputs::ApplyDynamicAxes(json, {}, &examples); !status.ok()) return status;
+  Names names;
+  for (const inputs::Argument& argument : examples.arguments) {
+    const ir::Type& type = TypeOf(*graph, argument.name);
+    for (size_t axis = 0; axis < argument.value.tensor.axes.size(); ++axis) {
+      const std::string& name = argument.value.tensor.axes[axis].symbol;
+      if (name.empty()) continue;
+      const ir::Dim& dim = (*type.shape)[axis];
+      if (graph->symbols.count(dim.ToString()) == 0) {
+        diagnostics->Add(
+            {.severity = allow_frozen ? diagnostics::Severity::kWarning
+                                      : diagnostics::Severity::kError,
+             .id = "frozen-size",
+             .message = absl::StrCat("axis ", axis, " of input ", argument.name,
+                                     " is to be dynamic as ", name, ", but the program has it as ",
+                                     dim.ToString()),
+             .hint = "give torch.export.export dynamic_shapes that name the axis"});
+        continue;
+      }
+      if (auto status = AddName(dim.ToString(), name, &names); !status.ok()) return status;
+    }
+  }
+  for (const auto& [old_name, new_name] : names) {
+    if (graph->symbols.count(new_name) != 0 && names.count(new_name) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--dynamic-axes: the program uses the name ", new_name, " for another size"));
+    }
+  }
+  RenameAll(names, graph);
+  return absl::OkStatus();
+}
+
+}  // namespace rules_onnx::cli

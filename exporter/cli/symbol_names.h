@@ -1,0 +1,22 @@
+// The option dynamic_axes for ExportedProgram files, whose dynamic axes the file fixes: the option
+// gives them names, and is checked against the file.
+#ifndef RULES_ONNX_EXPORTER_CLI_SYMBOL_NAMES_H_
+#define RULES_ONNX_EXPORTER_CLI_SYMBOL_NAMES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "exporter/diagnostics/diagnostics.h"
+#include "exporter/ir/graph.h"
+
+namespace rules_onnx::cli {
+
+// Renames the symbols of the inputs' axes, and all dims of the graph with them. An axis that the
+// file fixed to a number is an error in `diagnostics`, with `allow_frozen` a warning. A status: the
+// JSON is wrong (inputs/dynamic_axes.h), one symbol gets two names or two get the same.
+absl::Status NameSymbols(const std::string& json, bool allow_frozen, ir::Graph* graph,
+                         diagnostics::Diagnostics* diagnostics);
+
+}  // namespace rules_onnx::cli
+
+#endif  // RULES_ONNX_EXPORTER_CLI_SYMBOL_NAMES_H_

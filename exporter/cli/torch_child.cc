@@ -1,0 +1,49 @@
+#include "exporter/cli/torch_child.h"
+
+#include <string.h>
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "exporter/cli/child.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+std::string LastLine(const std::string& text) {
+  const std::vector<std::string> lines = absl::StrSplit(absl::StripAsciiWhitespace(text), '\n');
+  return lines.back();
+}
+
+}  // namespace
+
+absl::Status RunTorchCapture(const Options& options, const std::vector<std::string>& arguments,
+                             std::string* messages) {
+  const std::string program = options.torch_capture.empty()
+                                  ? BesideThisProgram("onnx-capture-torch")
+                                  : options.torch_capture;
+  absl::StatusOr<ChildResult> result = RunChild(program, arguments);
+  if (!result.ok()) {
+    return absl::Status(result.status().code(),
+                        absl::StrCat(options.model, " needs LibTorch to be read: ",
+                                     result.status().message(),
+                                     "; --torch-capture names the program that does"));
+  }
+  if (result->signal != 0) {
+    return absl::InternalError(absl::StrCat(
+        program, " crashed on ", options.model, ": ", strsignal(result->signal),
+        result->errors.empty() ? "" : absl::StrCat("; its last words: ", LastLine(result->errors))));
+  }
+  *messages = std::move(result->errors);
+  if (result->exit_status == 0) return absl::OkStatus();
+  if (messages->empty()) {
+    return absl::InternalError(absl::StrCat(program, " failed on ", options.model,
+                                            " with exit status ", result->exit_status,
+                                            " and no message"));
+  }
+  return absl::CancelledError("");
+}
+
+}  // namespace rules_onnx::cli

@@ -1,0 +1,47 @@
+#include "exporter/verify/cases.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rules_onnx::verify {
+namespace {
+
+bool Allowed(const ir::SymbolInfo& info, int64_t size) {
+  return size != info.example && size >= info.min && (!info.max.has_value() || size <= *info.max);
+}
+
+// Other sizes of a symbol in the order of capture's second sizes, `shift` further on.
+std::vector<int64_t> OtherSizes(const ir::SymbolInfo& info, int64_t shift) {
+  const int64_t n = info.example;
+  std::vector<int64_t> sizes;
+  if (info.second > 0 && shift == 0) sizes.push_back(info.second);
+  for (const int64_t size : {n + 1 + 2 * shift, n + 3 + 2 * shift, 2 * n, n + 32, n - 1, n - 2}) {
+    const bool known = std::find(sizes.begin(), sizes.end(), size) != sizes.end();
+    if (size > 0 && Allowed(info, size) && !known) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols) {
+  std::vector<Case> cases = {{"example", {Sizes()}}};
+  Case all{"all", {}};
+  int64_t shift = 0;
+  for (const auto& [name, info] : symbols) {
+    if (info.data_dependent) continue;
+    Case one{name, {}};
+    for (const int64_t size : OtherSizes(info, 0)) one.choices.push_back({{name, size}});
+    if (one.choices.empty()) continue;
+    cases.push_back(std::move(one));
+    const std::vector<int64_t> sizes = OtherSizes(info, ++shift);
+    all.choices.resize(std::max(all.choices.size(), sizes.size()));
+    for (size_t i = 0; i < all.choices.size(); ++i) {
+      if (!sizes.empty()) all.choices[i][name] = sizes[std::min(i, sizes.size() - 1)];
+    }
+  }
+  if (cases.size() > 2) cases.push_back(std::move(all));
+  return cases;
+}
+
+}  // namespace rules_onnx::verify

@@ -1,0 +1,29 @@
+// The sizes at which a model is verified.
+#ifndef RULES_ONNX_EXPORTER_VERIFY_CASES_H_
+#define RULES_ONNX_EXPORTER_VERIFY_CASES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exporter/ir/graph.h"
+
+namespace rules_onnx::verify {
+
+using Sizes = std::map<std::string, int64_t>;  // symbol → size
+
+// One run of the program: `choices` in the order in which they are tried, as a program may take
+// only some sizes. The first is empty for the example sizes.
+struct Case {
+  std::string name;  // "example", "N", "all"
+  std::vector<Sizes> choices;
+};
+
+// The example sizes; each dynamic axis at another size; with several, all of them at other sizes at
+// once, moved by different odd amounts. Symbols that come from values have no size to choose.
+std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols);
+
+}  // namespace rules_onnx::verify
+
+#endif  // RULES_ONNX_EXPORTER_VERIFY_CASES_H_
