@@ -118,6 +118,8 @@ TEST(TensorPb, Refusals) {
   ASSERT_TRUE(files::WriteFile(folder.File("empty.pb"), "").ok());
   EXPECT_EQ(Message({folder.File("text.pb")}),
             folder.File("text.pb") + " is not an ONNX TensorProto");
+  ASSERT_TRUE(files::WriteFile(folder.File("name.pb"), "\x42\x01\xff").ok());
+  EXPECT_THAT(Message({folder.File("name.pb")}), HasSubstr("is not an ONNX TensorProto"));
   EXPECT_EQ(Message({folder.File("empty.pb")}),
             folder.File("empty.pb") + " is not an ONNX TensorProto");
 }

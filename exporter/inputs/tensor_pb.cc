@@ -1,5 +1,7 @@
 #include "exporter/inputs/tensor_pb.h"
 
+#include <simdjson.h>
+
 #include <array>
 #include <utility>
 #include <vector>
@@ -61,7 +63,8 @@ absl::StatusOr<Inputs> ReadTensorPb(const std::string& path) {
   const absl::StatusOr<std::string> content = files::ReadFile(path);
   if (!content.ok()) return content.status();
   proto::TensorProto proto;
-  if (content->empty() || !proto.ParseFromString(*content)) {
+  if (content->empty() || !proto.ParseFromString(*content) ||
+      !simdjson::validate_utf8(proto.name().data(), proto.name().size())) {
     return Refuse(path, "is not an ONNX TensorProto");
   }
   if (proto.data_location() == kExternal) {
