@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -151,9 +152,12 @@ Payload DecodePayload(const Json& json) {
   decode_ints("strides", &payload.strides);
   const Json offset = meta.Field("storage_offset");
   payload.storage_offset = offset.Field("as_int").Int();
-  if (payload.sizes.size() != payload.strides.size()) meta.Fail("sizes and strides differ in length");
-  for (size_t i = 0; i < payload.sizes.size(); ++i) {
-    if (payload.sizes[i] < 0 || payload.strides[i] < 0) meta.Fail("negative size or stride");
+  const auto is_negative = [](int64_t value) { return value < 0; };
+  if (payload.sizes.size() != payload.strides.size()) {
+    meta.Fail("sizes and strides differ in length");
+  } else if (std::any_of(payload.sizes.begin(), payload.sizes.end(), is_negative) ||
+             std::any_of(payload.strides.begin(), payload.strides.end(), is_negative)) {
+    meta.Fail("negative size or stride");
   }
   if (payload.storage_offset < 0) meta.Fail("negative storage offset");
   return payload;

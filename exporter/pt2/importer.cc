@@ -151,7 +151,10 @@ absl::StatusOr<std::vector<Arg>> Importer::ImportGraph(const GraphDef& graph,
     emitter_->SetSource(node);
     if (absl::Status status = ImportNode(node, &scope); !status.ok()) return status;
   }
-  return ResolveAll(graph.outputs, scope);
+  auto outputs = ResolveAll(graph.outputs, scope);
+  if (outputs.ok()) return outputs;
+  return absl::Status(outputs.status().code(), absl::StrCat(file_, ": the outputs of a graph: ",
+                                                            outputs.status().message()));
 }
 
 absl::Status Importer::ImportNode(const NodeDef& node, Scope* scope) {
