@@ -142,7 +142,7 @@ void CheckValues(Command command, const Options& options, std::vector<std::strin
     }
   }
   const bool field = absl::StrContains(options.output, "{opset}");
-  if (command == kExport && options.opsets.size() > 1 && !field) {
+  if (options.opsets.size() > 1 && !options.output.empty() && command == kExport && !field) {
     problems->push_back("--output: with several opsets the name must hold {opset}");
   }
   if (field && options.output.find("{opset}") < options.output.rfind('/') + 1) {
