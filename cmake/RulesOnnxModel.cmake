@@ -89,11 +89,11 @@ function(_rules_onnx_check_arguments function required)
   endif()
 endfunction()
 
-# Flags and dependencies for what only LibTorch reads.
-macro(_rules_onnx_torch_capture program)
+# torch_flags and torch_depends for what LibTorch does: reading a .pt, running any program.
+macro(_rules_onnx_torch_capture needed program)
   set(torch_flags)
   set(torch_depends)
-  if(NOT "${program}" MATCHES "\\.pt2$")
+  if(${needed})
     if(NOT TARGET rules_onnx::onnx-capture-torch)
       message(FATAL_ERROR "${program} needs onnx-capture-torch, and this rules_onnx was built without it")
     endif()
@@ -223,11 +223,16 @@ function(add_onnx_model target)
     list(APPEND input_flags --inputs "${input}")
   endforeach()
 
-  _rules_onnx_torch_capture("${program}")
+  set(needs_torch ON)
+  if(program MATCHES "\\.pt2$")
+    set(needs_torch OFF)
+  endif()
+  _rules_onnx_torch_capture(${needs_torch} "${program}")
   _rules_onnx_option_flags(capture_flags CAPTURE)
+  set(axes_flags)
   if(DEFINED arg_DYNAMIC_AXES)
     _rules_onnx_axes_json(axes ${arg_DYNAMIC_AXES})
-    list(APPEND capture_flags --dynamic-axes "${axes}")
+    set(axes_flags --dynamic-axes "${axes}")
   endif()
   set(base "${CMAKE_CURRENT_BINARY_DIR}/${target}")
   set(captured "${base}.graph" "${base}.weights" "${base}.debug")
@@ -235,11 +240,11 @@ function(add_onnx_model target)
   add_custom_command(
     OUTPUT "${fresh}/stamp"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${fresh}"
-    COMMAND rules_onnx::onnx-export capture --model "${program}" ${input_flags} ${capture_flags}
+    COMMAND rules_onnx::onnx-export capture --model "${program}" ${input_flags} ${axes_flags} ${capture_flags}
       ${torch_flags} --graph "${fresh}/graph" --weights "${fresh}/weights" --debug "${fresh}/debug"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${fresh}/stamp"
     COMMAND "${CMAKE_COMMAND}" "-DFRESH=${fresh}" "-DBASE=${base}"
       -P "${_RULES_ONNX_SCRIPTS}/RulesOnnxReplaceChanged.cmake"
-    COMMAND "${CMAKE_COMMAND}" -E touch "${fresh}/stamp"
     DEPENDS "${program}" ${input_files} rules_onnx::onnx-export ${torch_depends}
     COMMENT "Capturing ${target}"
     VERBATIM)
@@ -255,6 +260,7 @@ function(add_onnx_model target)
   _rules_onnx_output_template(template "${target}" "${arg_OPSETS}" "${arg_EXTERNAL_DATA}" "${arg_OUTPUT}")
   set(models)
   set(data)
+  set(folders)
   foreach(layout IN LISTS arg_EXTERNAL_DATA)
     foreach(opset IN LISTS arg_OPSETS)
       string(REPLACE "{opset}" "${opset}" output "${template}")
@@ -268,10 +274,11 @@ function(add_onnx_model target)
       else()
         set(weights_flags --weights "${base}.weights")
         set(weights_depends "${base}.weights")
-        if(layout STREQUAL "single")
+        if(NOT layout STREQUAL "none")
           set(byproducts "${output}.data")
-        elseif(layout STREQUAL "per_tensor")
-          set(byproducts "${output}.tensors")
+        endif()
+        if(layout STREQUAL "per_tensor")
+          list(APPEND folders ${byproducts})
         endif()
         list(APPEND data ${byproducts})
       endif()
@@ -293,9 +300,9 @@ function(add_onnx_model target)
     add_dependencies(${target} "${arg_MODEL}")
   endif()
   set_target_properties(${target} PROPERTIES
-    ONNX_MODELS "${models}" ONNX_DATA "${data}"
+    ONNX_MODELS "${models}" ONNX_DATA "${data}" ONNX_DATA_FOLDERS "${folders}"
     ONNX_GRAPH "${base}.graph" ONNX_WEIGHTS "${base}.weights"
-    ONNX_PROGRAM "${program}" ONNX_INPUT_FLAGS "${input_flags}")
+    ONNX_PROGRAM "${program}" ONNX_INPUT_FLAGS "${input_flags}" ONNX_AXES_FLAGS "${axes_flags}")
 endfunction()
 
 # onnx_model_install(<target> DESTINATION <folder>): the models and what they
@@ -306,8 +313,9 @@ function(onnx_model_install target)
   get_target_property(models ${target} ONNX_MODELS)
   get_target_property(data ${target} ONNX_DATA)
   install(FILES ${models} DESTINATION "${arg_DESTINATION}")
+  get_target_property(folders ${target} ONNX_DATA_FOLDERS)
   foreach(item IN LISTS data)
-    if(item MATCHES "\\.tensors$")
+    if("${item}" IN_LIST folders)
       install(DIRECTORY "${item}" DESTINATION "${arg_DESTINATION}")
     else()
       install(FILES "${item}" DESTINATION "${arg_DESTINATION}")
@@ -326,9 +334,10 @@ function(onnx_model_test test)
   get_target_property(program ${arg_EXPORT} ONNX_PROGRAM)
   get_target_property(input_flags ${arg_EXPORT} ONNX_INPUT_FLAGS)
   get_target_property(models ${arg_EXPORT} ONNX_MODELS)
-  _rules_onnx_torch_capture("${program}")
+  _rules_onnx_torch_capture(ON "${program}")
+  get_target_property(axes_flags ${arg_EXPORT} ONNX_AXES_FLAGS)
   list(TRANSFORM models PREPEND "--onnx;")
   add_test(NAME ${test}
     COMMAND rules_onnx::onnx-export verify --model "${program}" ${models} ${input_flags}
-      ${torch_flags} --python "${RULES_ONNX_PYTHON}")
+      ${axes_flags} ${torch_flags} --python "${RULES_ONNX_PYTHON}")
 endfunction()

@@ -9,6 +9,8 @@ foreach(part IN ITEMS graph weights debug)
     RESULT_VARIABLE differs OUTPUT_QUIET ERROR_QUIET)
   if(differs)
     file(RENAME "${fresh}" "${target}")
+    # Newer than the stamp that says that the capture ran.
+    file(TOUCH "${target}")
   else()
     file(REMOVE "${fresh}")
   endif()

@@ -1,6 +1,6 @@
 """onnx_export: ONNX artifacts of a PyTorch program."""
 
-load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "add_options", "option_attributes")
+load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "add_options", "dynamic_axes_json", "option_attributes")
 load(":providers.bzl", "OnnxInfo", "TorchModelInfo")
 
 EXPORTER_TOOLCHAIN = "@rules_onnx//rules:exporter_toolchain_type"
@@ -41,8 +41,8 @@ def _output_template(ctx, opsets, layouts):
             fail("%r must hold %s, since there are %d of them" % (template, field, len(values)), attr = "output")
     return template
 
-def _add_inputs(args, ctx, input_files):
-    args.add_all(ctx.attr.inputs, before_each = "--inputs")
+def _add_inputs(args, specs, input_files):
+    args.add_all(specs, before_each = "--inputs")
     args.add_all(input_files, before_each = "--inputs")
 
 def _program(ctx):
@@ -53,25 +53,23 @@ def _program(ctx):
         return info.program, ctx.files.input_files if own_inputs else [info.inputs]
     return ctx.file.model, ctx.files.input_files
 
-def _torch_capture(ctx, exporter, program):
-    """Arguments and tools for what only LibTorch reads."""
-    if program.extension == "pt2":
-        return [], []
-    if not exporter.torch_capture:
-        fail("%s needs onnx-capture-torch, which the exporter toolchain has not" % program.short_path, attr = "model")
-    return ["--torch-capture", exporter.torch_capture.executable], [exporter.torch_capture.files_to_run]
-
 def _capture(ctx, exporter, program, input_files):
     graph = ctx.actions.declare_file(ctx.label.name + ".graph")
     weights = ctx.actions.declare_file(ctx.label.name + ".weights")
     debug = ctx.actions.declare_file(ctx.label.name + ".debug")
-    torch_args, tools = _torch_capture(ctx, exporter, program)
     args = ctx.actions.args()
     args.add("capture")
     args.add("--model", program)
-    _add_inputs(args, ctx, input_files)
+    _add_inputs(args, ctx.attr.inputs, input_files)
     add_options(args, CAPTURE_OPTIONS, ctx.attr)
-    args.add_all(torch_args)
+    tools = []
+
+    # An ExportedProgram is read without LibTorch.
+    if program.extension != "pt2":
+        if not exporter.torch_capture:
+            fail("%s needs onnx-capture-torch, which the exporter toolchain has not" % program.short_path, attr = "model")
+        args.add("--torch-capture", exporter.torch_capture.executable)
+        tools = [exporter.torch_capture.files_to_run]
     args.add("--graph", graph)
     args.add("--weights", weights)
     args.add("--debug", debug)
@@ -91,7 +89,7 @@ def _declare_data(ctx, layout, model_name):
     if layout == "single":
         return [ctx.actions.declare_file(model_name + ".data")]
     if layout == "per_tensor":
-        return [ctx.actions.declare_directory(model_name + ".tensors")]
+        return [ctx.actions.declare_directory(model_name + ".data")]
     return []
 
 def _lower(ctx, exporter, captured, opset, layout, name):
@@ -125,17 +123,18 @@ def _lower(ctx, exporter, captured, opset, layout, name):
     )
     return struct(opset = opset, external_data = layout, model = model, data = [weights] if shared else data)
 
-def _test_data(ctx, exporter, python, program, input_files, artifacts):
+def _test_data(ctx, exporter, python, info):
     """Inputs and expected outputs in the form of ONNX's own backend tests."""
     directory = ctx.actions.declare_directory(ctx.label.name + ".test_data")
-    torch_args, tools = _torch_capture(ctx, exporter, program)
     args = ctx.actions.args()
     args.add("verify")
-    args.add("--model", program)
-    for artifact in artifacts:
+    args.add("--model", info.program)
+    for artifact in info.artifacts:
         args.add("--onnx", artifact.model)
-    _add_inputs(args, ctx, input_files)
-    args.add_all(torch_args)
+    _add_inputs(args, info.inputs, info.input_files)
+    if info.dynamic_axes:
+        args.add("--dynamic-axes", info.dynamic_axes)
+    args.add("--torch-capture", exporter.torch_capture.executable)
     args.add("--python", python.python)
     args.add("--test-data-dir", directory.path)
     ctx.actions.run(
@@ -143,15 +142,15 @@ def _test_data(ctx, exporter, python, program, input_files, artifacts):
         executable = exporter.exporter.files_to_run,
         arguments = [args],
         inputs = depset(
-            [program] + input_files + [artifact.model for artifact in artifacts] +
-            [file for artifact in artifacts for file in artifact.data],
+            [info.program] + info.input_files + [artifact.model for artifact in info.artifacts] +
+            [file for artifact in info.artifacts for file in artifact.data],
             transitive = [python.files],
         ),
         outputs = [directory],
-        tools = tools,
+        tools = [exporter.torch_capture.files_to_run],
         progress_message = "Verifying %s" % ctx.label,
     )
-    return directory
+    return [directory]
 
 def _onnx_export_impl(ctx):
     exporter = ctx.toolchains[EXPORTER_TOOLCHAIN]
@@ -167,14 +166,18 @@ def _onnx_export_impl(ctx):
         for layout in layouts
         for opset in opsets
     ]
-    test_data = _test_data(
-        ctx,
-        exporter,
-        ctx.toolchains[VERIFY_PYTHON_TOOLCHAIN],
-        program,
-        input_files,
-        artifacts,
+    info = OnnxInfo(
+        artifacts = artifacts,
+        debug = debug,
+        dynamic_axes = dynamic_axes_json(ctx.attr.dynamic_axes) if ctx.attr.dynamic_axes else "",
+        graph = graph,
+        inputs = ctx.attr.inputs,
+        input_files = input_files,
+        program = program,
+        weights = weights,
     )
+    python = ctx.toolchains[VERIFY_PYTHON_TOOLCHAIN]
+    test_data = _test_data(ctx, exporter, python, info) if exporter.torch_capture else []
 
     models = [artifact.model for artifact in artifacts]
     data = depset([file for artifact in artifacts for file in artifact.data])
@@ -193,19 +196,11 @@ def _onnx_export_impl(ctx):
     }
     return [
         DefaultInfo(files = files, runfiles = ctx.runfiles(transitive_files = files)),
-        OnnxInfo(
-            artifacts = artifacts,
-            debug = debug,
-            graph = graph,
-            inputs = ctx.attr.inputs,
-            input_files = input_files,
-            program = program,
-            weights = weights,
-        ),
+        info,
         OutputGroupInfo(
             data = data,
             graph = depset([graph, debug]),
-            test_data = depset([test_data]),
+            test_data = depset(test_data),
             **groups
         ),
     ]

@@ -12,14 +12,17 @@ def _onnx_export_test_impl(ctx):
     words = [exporter.exporter.executable.short_path, "verify", "--model", info.program.short_path]
     files = [info.program, exporter.exporter.executable] + info.input_files
     runfiles = ctx.attr.export[DefaultInfo].default_runfiles.merge(exporter.exporter.runfiles)
-    if info.program.extension != "pt2":
-        files.append(exporter.torch_capture.executable)
-        runfiles = runfiles.merge(exporter.torch_capture.runfiles)
-        words += ["--torch-capture", exporter.torch_capture.executable.short_path]
+    if not exporter.torch_capture:
+        fail("running the program needs onnx-capture-torch, which the exporter toolchain has not")
+    files.append(exporter.torch_capture.executable)
+    runfiles = runfiles.merge(exporter.torch_capture.runfiles)
+    words += ["--torch-capture", exporter.torch_capture.executable.short_path]
     for artifact in info.artifacts:
         words += ["--onnx", artifact.model.short_path]
     for spec in info.inputs + [file.short_path for file in info.input_files]:
         words += ["--inputs", spec]
+    if info.dynamic_axes:
+        words += ["--dynamic-axes", info.dynamic_axes]
     words += ["--python", python.python.short_path]
 
     script = ctx.actions.declare_file(ctx.label.name + ".sh")

@@ -5,17 +5,17 @@ load("//rules:defs.bzl", "OnnxInfo", "onnx_export")
 load("//rules/private:options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS")
 load(":flags_test.bzl", "flags_test")
 
-def _row(attributes, flags = None, mnemonic = "OnnxLower"):
-    return struct(attributes = attributes, flags = flags, mnemonic = mnemonic)
+def _row(attributes, flags, mnemonic = "OnnxLower", also = []):
+    return struct(attributes = attributes, flags = flags, mnemonic = mnemonic, also = also)
 
 # Attribute -> values to set, and the flags that one kind of action then has
-# and the other kinds have not.
+# and the kinds that are not listed behind have not.
 _ROWS = {
     "allow_frozen_shapes": _row({"allow_frozen_shapes": True}, ["--allow-frozen-shapes", "true"], "OnnxCapture"),
     "check": _row({"check": False}, ["--check", "false"]),
     "custom_opsets": _row({"custom_opsets": {"b.domain": "2", "a.domain": "1"}}, ["--custom-opsets", "a.domain=1", "--custom-opsets", "b.domain=2"]),
     "do_constant_folding": _row({"do_constant_folding": False}, ["--do-constant-folding", "false"], "OnnxCapture"),
-    "dynamic_axes": _row({"dynamic_axes": {"x": ["0:N", "2:H"]}}, ["--dynamic-axes", '{"x":{"0":"N","2":"H"}}'], "OnnxCapture"),
+    "dynamic_axes": _row({"dynamic_axes": {"x": ["0:N", "2:H"]}}, ["--dynamic-axes", '{"x":{"0":"N","2":"H"}}'], "OnnxCapture", ["OnnxVerify"]),
     "export_params": _row({"export_params": False}, ["--export-params", "false"]),
     "input_names": _row({"input_names": ["a", "b"]}, ["--input-names", "a,b"], "OnnxCapture"),
     "keep_initializers_as_inputs": _row({"keep_initializers_as_inputs": True}, ["--keep-initializers-as-inputs", "true"]),
@@ -80,7 +80,7 @@ def _capture_tools_test_impl(ctx):
     env = analysistest.begin(ctx)
     for action in analysistest.target_actions(env):
         with_torch = [file.path for file in action.inputs.to_list() if "torch" in file.basename]
-        expected = ctx.attr.torch and action.mnemonic in ["OnnxCapture", "OnnxVerify"]
+        expected = action.mnemonic == "OnnxVerify" or ctx.attr.torch and action.mnemonic == "OnnxCapture"
         asserts.equals(env, expected, bool(with_torch), "%s: %s" % (action.mnemonic, with_torch))
     return analysistest.end(env)
 
@@ -110,6 +110,7 @@ def attribute_tests(name):
     for option, row in _ROWS.items():
         flags_test(
             name = option + "_test",
+            also = row.also,
             flags = row.flags,
             mnemonic = row.mnemonic,
             target_under_test = _export("with_" + option, **row.attributes),
@@ -142,7 +143,7 @@ def attribute_tests(name):
         ("one", {}, ["files_of_one.onnx"], []),
         ("opsets", {"opsets": [13, 18]}, ["files_of_opsets.opset13.onnx", "files_of_opsets.opset18.onnx"], []),
         ("single", {"external_data": "single"}, ["files_of_single.onnx"], ["files_of_single.onnx.data"]),
-        ("per_tensor", {"external_data": "per_tensor"}, ["files_of_per_tensor.onnx"], ["files_of_per_tensor.onnx.tensors"]),
+        ("per_tensor", {"external_data": "per_tensor"}, ["files_of_per_tensor.onnx"], ["files_of_per_tensor.onnx.data"]),
         ("shared", {"external_data": "shared", "opsets": [9, 28]}, ["files_of_shared.opset9.onnx", "files_of_shared.opset28.onnx"], ["files_of_shared.weights"]),
         ("layouts", {"external_data": "none,shared"}, ["files_of_layouts.none.onnx", "files_of_layouts.shared.onnx"], ["files_of_layouts.weights"]),
         ("output", {"opsets": [13, 18], "output": "net{opset}.onnx"}, ["net13.onnx", "net18.onnx"], []),

@@ -1,0 +1,150 @@
+"""What runs, and what does not, in a CMake project that uses rules_onnx."""
+
+import pathlib
+import shutil
+import tempfile
+import time
+import unittest
+
+from tests.e2e.projects import BIN, INPUT, NETWORK, CMakeProject, checked, run, save_again
+
+TORCH_MODEL = "add_torch_model(net_pt SRCS net.py ENTRY net:build SEED {seed})\n"
+
+
+def rules(seed=0, model="net_pt", opsets="13 18 21", external_data="none shared"):
+    made = TORCH_MODEL.format(seed=seed) if model == "net_pt" else ""
+    return made + f'''\
+add_onnx_model(net
+  MODEL {model}
+  INPUTS "{INPUT}"
+  OPSETS {opsets}
+  EXTERNAL_DATA {external_data})
+onnx_model_install(net DESTINATION models)
+onnx_model_test(net_test EXPORT net)
+'''
+
+
+class Installed:
+    """rules_onnx as `cmake --install` gives it, moved to another place."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rules_onnx_install_"))
+        checked(run(["cmake", "--install", BIN.parent, "--prefix", self.folder / "first"], self.folder))
+        self.prefix = self.folder / "moved"
+        (self.folder / "first").rename(self.prefix)
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+
+class CMakeTest:
+    """The tests, for one generator."""
+
+    generator = None
+
+    @classmethod
+    def setUpClass(cls):
+        installed = Installed()
+        cls.addClassCleanup(installed.close)
+        cls.prefix = installed.prefix
+        cls.project = CMakeProject(cls.generator, installed.prefix)
+        cls.addClassCleanup(cls.project.close)
+
+    def setUp(self):
+        self.given(NETWORK, rules())
+
+    def given(self, network, build):
+        # Makefiles compare whole seconds of some file systems.
+        time.sleep(1.1)
+        for name, text in (("net.py", network),):
+            path = self.project.source / name
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+        self.project.write_build(build)
+        checked(self.project.configure())
+
+    def test_first_build_runs_everything_once_and_the_second_nothing(self):
+        self.given(NETWORK.replace("200", "201"), rules())
+        self.assertEqual(self.project.build(), {"Making": 1, "Capturing": 1, "Lowering": 6})
+        self.assertEqual(self.project.build(), {})
+
+    def test_another_opset_is_one_lowering(self):
+        self.given(NETWORK, rules(external_data="shared"))
+        self.project.build()
+        self.given(NETWORK, rules(opsets="13 15 18 21", external_data="shared"))
+        self.assertEqual(self.project.build(), {"Lowering": 1})
+
+    def test_changed_weights_are_lowered_only_where_they_are_copied(self):
+        self.project.build()
+        self.given(NETWORK, rules(seed=1))
+        self.assertEqual(self.project.build(), {"Making": 1, "Capturing": 1, "Lowering": 3})
+
+    def test_a_comment_in_the_source_lowers_nothing(self):
+        self.project.build()
+        self.given("# A comment moves every line.\n" + NETWORK, rules())
+        self.assertEqual(self.project.build(), {"Making": 1, "Capturing": 1})
+        self.assertEqual(self.project.build(), {})
+
+    def test_the_same_model_saved_again_lowers_nothing(self):
+        self.project.build()
+        saved = self.project.source / "saved.pt"
+        shutil.copyfile(self.project.output("net_pt.pt"), saved)
+        self.given(NETWORK, rules(model="saved.pt"))
+        self.project.build()
+        time.sleep(1.1)
+        save_again(saved)
+        self.assertEqual(self.project.build(), {"Capturing": 1})
+        self.assertEqual(self.project.build(), {})
+
+    def test_artifacts_are_run_in_onnx_runtime(self):
+        self.project.build()
+        checked(run(["ctest", "--test-dir", self.project.binary, "--output-on-failure"], self.project.folder))
+
+    def test_installed_models_lie_beside_their_weights(self):
+        self.project.build()
+        target = self.project.folder / "installed"
+        checked(run(["cmake", "--install", self.project.binary, "--prefix", target], self.project.folder))
+        names = sorted(path.name for path in (target / "models").iterdir())
+        self.assertEqual(names, sorted(
+            [f"net.opset{opset}.{layout}.onnx" for opset in (13, 18, 21) for layout in ("none", "shared")] + ["net.weights"]))
+
+
+class NinjaTest(CMakeTest, unittest.TestCase):
+    generator = "Ninja"
+
+
+class MakefileTest(CMakeTest, unittest.TestCase):
+    generator = "Unix Makefiles"
+
+
+class SubdirectoryTest(unittest.TestCase):
+    def setUp(self):
+        self.project = CMakeProject("Ninja")
+        self.addCleanup(self.project.close)
+        self.project.write("net.py", NETWORK)
+
+    def test_the_programs_of_the_subdirectory_are_used(self):
+        self.project.write_build(rules())
+        checked(self.project.configure())
+        commands = checked(run(["ninja", "-C", self.project.binary, "-t", "commands", "net"], self.project.folder))
+        program = str(self.project.binary / "rules_onnx/bin/onnx-export")
+        self.assertIn(program + " capture", commands)
+        self.assertEqual(commands.count(program + " lower"), 6)
+        self.assertIn("-o rules_onnx/bin/onnx-export", commands)
+
+    def test_faults_are_named(self):
+        for text, message in [
+            ("add_onnx_model(net)", "add_onnx_model: MODEL is missing"),
+            ("add_onnx_model(net MODEL net.pt OPSET 18)", "add_onnx_model: unknown option OPSET"),
+            ("add_onnx_model(net MODEL net.pt OPSETS 13 18 OUTPUT net.onnx)", "must hold {opset}"),
+            ("add_onnx_model(net MODEL net.pt DYNAMIC_AXES x:N)", "'x:N' is not INPUT:AXIS:NAME"),
+            ("add_torch_model(net_pt SRCS net.py)", "add_torch_model: ENTRY is missing"),
+        ]:
+            self.project.write_build(text)
+            result = self.project.configure()
+            self.assertNotEqual(result.returncode, 0, text)
+            self.assertIn(message, " ".join(result.stdout.split()))
+
+
+if __name__ == "__main__":
+    unittest.main()
