@@ -140,6 +140,7 @@ class Builder {
   Val Gather(Val x, Val indices, int axis);  // indices may be negative
   Val GatherElements(Val x, Val indices, int axis);
   Val ConstantOfShape(Val shape, double value, DType dtype);
+  Val ConstantOfShape(Val shape, Val value);  // value: a constant with one element
   Val Range(Val start, Val end, Val step);   // 0-d each, of one type
   Val Pad(Val x, const std::vector<int64_t>& begins, const std::vector<int64_t>& ends,
           absl::string_view mode = "constant", Val value = {});

@@ -232,6 +232,36 @@ OptShape InferPad(const Vals& inputs, const Attrs& attrs) {
   return shape;
 }
 
+// Indices of rank q whose last axis has k elements: q − 1 + r − k axes, batch_dims being 0.
+OptShape InferGatherNd(const Vals& inputs) {
+  const OptShape shape = ShapeOf(inputs[0]), indices = ShapeOf(inputs[1]);
+  if (!shape || !indices || indices->empty() || !indices->back().is_number()) return std::nullopt;
+  Shape result(indices->begin(), indices->end() - 1);
+  const size_t taken = indices->back().value();
+  if (taken > shape->size()) return std::nullopt;
+  result.insert(result.end(), shape->begin() + taken, shape->end());
+  return result;
+}
+
+OptShape InferTile(const Vals& inputs) {
+  OptShape shape = ShapeOf(inputs[0]);
+  if (!shape) return shape;
+  const auto repeats = inputs[1] ? inputs[1].ints() : std::nullopt;
+  if (!repeats || repeats->size() != shape->size()) return Shape(shape->size());
+  for (size_t i = 0; i < shape->size(); ++i) (*shape)[i] = (*shape)[i] * Dim((*repeats)[i]);
+  return shape;
+}
+
+OptShape InferOneHot(const Vals& inputs, const Attrs& attrs) {
+  OptShape shape = ShapeOf(inputs[0]);
+  if (!shape) return shape;
+  int64_t axis = IntAttr(attrs, "axis", -1);
+  if (axis < 0) axis += shape->size() + 1;
+  const auto depth = inputs[1] ? inputs[1].int_value() : std::nullopt;
+  shape->insert(shape->begin() + axis, depth ? Dim(*depth) : Dim::Unknown());
+  return shape;
+}
+
 // Convolutions and pools: batch and rank; the rest is left to ONNX's inference.
 OptShape SameRank(Val x) {
   const OptShape shape = ShapeOf(x);
@@ -278,6 +308,9 @@ OptShape InferShape(absl::string_view op, const Vals& in, const Attrs& attrs, si
   if (op == "Concat") return InferConcat(in, attrs);
   if (op == "Gather") return InferGather(in, attrs);
   if (op == "GatherElements") return ShapeOf(in[1]);
+  if (op == "GatherND") return InferGatherNd(in);
+  if (op == "Tile") return InferTile(in);
+  if (op == "OneHot") return InferOneHot(in, attrs);
   if (op == "Slice") return InferSlice(in, attrs);
   if (op == "Expand") return InferExpand(in);
   if (op == "ConstantOfShape") return InferFromShapeInput(in[0]);

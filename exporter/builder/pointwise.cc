@@ -51,6 +51,9 @@ Val Builder::Not(Val a) { return Op("Not", {a}); }
 
 Val Builder::Where(Val condition, Val a, Val b) {
   if (a && a == b && condition && condition.rank() == 0) return a;
+  if (a.dtype() == DType::kBool && b.dtype() == DType::kBool) {
+    return Or(And(condition, a), And(Not(condition), b));
+  }
   return Op("Where", {condition, a, b});
 }
 

@@ -281,8 +281,20 @@ Val Builder::GatherElements(Val x, Val indices, int axis) {
 // ---------------------------------------------------------------- make and pad
 
 Val Builder::ConstantOfShape(Val shape, double value, DType dtype) {
-  if (!shape || failed()) return {};
-  return Op("ConstantOfShape", {shape}, {{"value", FloatLiteral({value}, {1}, dtype)}}, {dtype});
+  return ConstantOfShape(shape, Scalar(value, dtype));
+}
+
+Val Builder::ConstantOfShape(Val shape, Val value) {
+  if (!shape || !value || failed()) return {};
+  const DType dtype = value.dtype();
+  const auto takes = [&](DType type) {
+    return schemas_->Find("ConstantOfShape", opset())->outputs[0].dtypes.count(type) > 0;
+  };
+  if (!takes(dtype)) return Cast(ConstantOfShape(shape, Cast(value, DType::kFloat32)), dtype);
+  auto literal = std::make_shared<TensorLiteral>(value.literal());
+  literal->shape = {1};
+  return Op("ConstantOfShape", {shape},
+            {{"value", std::shared_ptr<const TensorLiteral>(std::move(literal))}}, {dtype});
 }
 
 Val Builder::Range(Val start, Val end, Val step) {

@@ -33,6 +33,15 @@ extern const Family kScatter;
 extern const Family kMask;
 extern const Family kRnn;
 extern const Family kPacked;
+extern const Family kSort;
+extern const Family kUnique;
+extern const Family kHistogram;
+extern const Family kRunning;
+extern const Family kCreation;
+extern const Family kRange;
+extern const Family kSize;
+extern const Family kScalar;
+extern const Family kContainer;
 
 }  // namespace rules_onnx::lowering
 

@@ -35,6 +35,15 @@ const std::vector<const Family*>& Families() {
       &kMask,
       &kRnn,
       &kPacked,
+      &kSort,
+      &kUnique,
+      &kHistogram,
+      &kRunning,
+      &kCreation,
+      &kRange,
+      &kSize,
+      &kScalar,
+      &kContainer,
   };
   return *kFamilies;
 }

@@ -146,6 +146,13 @@ Val SequenceLength(Builder& b, Val sequence) {
   return b.Op("SequenceLength", {sequence}, {}, {DType::kInt64, Shape{}});
 }
 
+Val SplitToSequence(Builder& b, Val x, Val size, int axis) {
+  if (!x) return {};
+  const OutputType type = SequenceType(x);
+  if (!size) return b.Op("SplitToSequence", {x}, {{"axis", axis}, {"keepdims", 0}}, type);
+  return b.Op("SplitToSequence", {x, size}, {{"axis", axis}}, type);
+}
+
 Val ConcatSequence(Builder& b, Val sequence, int axis, bool new_axis) {
   if (!sequence) return {};
   return b.Op("ConcatFromSequence", {sequence}, {{"axis", axis}, {"new_axis", new_axis ? 1 : 0}},

@@ -13,6 +13,9 @@ Val AsSequence(Builder& b, const Item& list, const ir::Type& type);
 // The element at a 0-d index, from the end if negative; `element` is its captured type.
 Val SequenceAt(Builder& b, Val sequence, Val index, const ir::Type& element);
 Val SequenceLength(Builder& b, Val sequence);  // 0-d int64
+// Pieces of that size (a 0-d integer) along an axis, the last one smaller; where `size` is null,
+// single slices without the axis.
+Val SplitToSequence(Builder& b, Val x, Val size, int axis);
 // All elements joined along an axis, or stacked along a new one.
 Val ConcatSequence(Builder& b, Val sequence, int axis, bool new_axis);
 

@@ -1,0 +1,83 @@
+// Elements taken by integer indices: gather, take, index_select, embedding, one_hot.
+#include "absl/strings/str_cat.h"
+#include "exporter/lowering/families.h"
+#include "exporter/lowering/values.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+Val IntIndex(Op& op, absl::string_view name) {
+  const Val index = op.Tensor(name);
+  return index.dtype() == DType::kInt32 ? index : op.b.Cast(index, DType::kInt64);
+}
+
+void IndexSelect(Op& op) {
+  const Val x = op.Tensor("self"), index = AtLeast1D(op.b, IntIndex(op, "index"));
+  const int axis = op.Axis("dim", x);
+  op.Return(x.rank() == 0 ? x : op.b.Gather(x, index, axis));
+}
+
+void Gather(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self"), index = IntIndex(op, "index");
+  if (!x || !index) return;
+  const int axis = op.Axis("dim", x);
+  const Val taken = GatherAlong(b, AtLeast1D(b, x), axis, AtLeast1D(b, index));
+  op.Return(index.rank() == 0 ? b.Reshape(taken, std::vector<int64_t>{}) : taken);
+}
+
+void Take(Op& op) {
+  op.Return(op.b.Gather(op.b.Flatten1D(op.Tensor("self")), IntIndex(op, "index"), 0));
+}
+
+// gather after self and indices are broadcast in all axes but one.
+void TakeAlongDim(Op& op) {
+  Builder& b = op.b;
+  Val x = op.Tensor("self"), indices = IntIndex(op, "indices");
+  if (!x || !indices) return;
+  if (!op.Has("dim")) {
+    return op.Return(GatherAlong(b, b.Flatten1D(x), 0, b.Flatten1D(indices)));
+  }
+  const int axis = op.Axis("dim", x);
+  const auto spread = [&](Val value, Val other) {
+    Vals sizes = SizesOf(b, other);
+    for (int i = 0; i < value.rank(); ++i) {
+      const bool equal = value.dim(i).Equals(other.dim(i));
+      if (i == axis || equal || other.dim(i).Equals(Dim(1))) sizes[i] = b.Int(1);
+    }
+    return b.Expand(value, b.Vector(sizes));
+  };
+  const Val wide = SameShape(x, indices) ? x : spread(x, indices);
+  op.Return(GatherAlong(b, wide, axis, SameShape(x, indices) ? indices : spread(indices, x)));
+}
+
+void Embedding(Op& op) {
+  op.Return(op.b.Gather(op.Tensor("weight"), IntIndex(op, "indices"), 0));
+}
+
+// Classes counted from the data where their number is −1.
+void OneHot(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  if (!x) return;
+  Val classes = op.IntVal("num_classes");
+  if (classes.int_value() == -1) {
+    classes = b.Add(b.Reduce("ReduceMax", x, {}, false), b.Int(1));
+  }
+  const Val hot = b.Op("OneHot", {AtLeast1D(b, x), b.Vector({classes}), b.Ints({0, 1})},
+                       {{"axis", -1}}, {DType::kInt64});
+  op.Return(x.rank() == 0 ? b.Squeeze(hot, {0}) : hot);
+}
+
+}  // namespace
+
+const Family kGather = {"gather", {
+    {"aten::index_select", IndexSelect},
+    {"aten::gather", Gather},
+    {"aten::take", Take},
+    {"aten::take_along_dim", TakeAlongDim},
+    {"aten::embedding", Embedding},
+    {"aten::one_hot", OneHot},
+}};
+
+}  // namespace rules_onnx::lowering

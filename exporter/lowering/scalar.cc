@@ -1,0 +1,200 @@
+// Arithmetic on the numbers a program computes with (TorchScript's `aten::add.int`, …).
+// They are 0-d: int64, float64 or bool.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
+#include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/families.h"
+#include "exporter/lowering/values.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+// The first and second argument, whatever the overload calls them.
+Val Operand(Op& op, size_t i, DType dtype) { return op.Tensor(op.node.args[i].name, dtype); }
+Val Operand(Op& op, size_t i) { return op.Tensor(op.node.args[i].name); }
+
+// The kind that both operands are brought to: float64 if either is a float, else int64, or bool
+// where both are.
+DType CommonType(Op& op) {
+  const DType a = Operand(op, 0).dtype(), c = Operand(op, 1).dtype();
+  if (ir::IsFloat(a) || ir::IsFloat(c)) return DType::kFloat64;
+  return a == DType::kBool && c == DType::kBool ? DType::kBool : DType::kInt64;
+}
+
+// The kind that the result is declared to have; where that is not told, the operands'.
+DType ResultKind(Op& op) {
+  const DType declared = op.OutDType();
+  if (declared != DType::kUndefined) return declared;
+  const DType common = CommonType(op);
+  return common == DType::kBool ? DType::kInt64 : common;
+}
+
+using Binary = Val (*)(Builder&, Val, Val);
+
+template <Binary kFunction>
+void Arithmetic(Op& op) {
+  const DType dtype = ResultKind(op);
+  op.Return(kFunction(op.b, Operand(op, 0, dtype), Operand(op, 1, dtype)));
+}
+
+template <Binary kFunction>
+void Compare(Op& op) {
+  const DType dtype = CommonType(op);
+  op.Return(kFunction(op.b, Operand(op, 0, dtype), Operand(op, 1, dtype)));
+}
+
+Val Add(Builder& b, Val x, Val y) { return b.Add(x, y); }
+Val Sub(Builder& b, Val x, Val y) { return b.Sub(x, y); }
+Val Mul(Builder& b, Val x, Val y) { return b.Mul(x, y); }
+Val Div(Builder& b, Val x, Val y) { return b.Div(x, y); }
+Val Min(Builder& b, Val x, Val y) { return b.Min(x, y); }
+Val Max(Builder& b, Val x, Val y) { return b.Max(x, y); }
+Val Pow(Builder& b, Val x, Val y) { return b.Pow(x, y); }
+Val Fmod(Builder& b, Val x, Val y) { return b.Mod(x, y, /*fmod=*/true); }
+Val Equal(Builder& b, Val x, Val y) { return b.Equal(x, y); }
+Val NotEqual(Builder& b, Val x, Val y) { return b.Not(b.Equal(x, y)); }
+
+// Bools are ordered as 0 and 1.
+template <Val (Builder::*kFunction)(Val, Val)>
+Val Ordered(Builder& b, Val x, Val y) {
+  const DType dtype = x.dtype() == DType::kBool ? DType::kInt64 : x.dtype();
+  return (b.*kFunction)(b.Cast(x, dtype), b.Cast(y, dtype));
+}
+
+// Both true operands, or the bits of integers.
+template <Val (Builder::*kLogical)(Val, Val)>
+void Bitwise(Op& op, absl::string_view bitwise) {
+  const DType dtype = CommonType(op);
+  const Val x = Operand(op, 0, dtype), y = Operand(op, 1, dtype);
+  op.Return(dtype == DType::kBool ? (op.b.*kLogical)(x, y) : op.b.Op(bitwise, {x, y}));
+}
+
+void And(Op& op) { Bitwise<&Builder::And>(op, "BitwiseAnd"); }
+void Or(Op& op) { Bitwise<&Builder::Or>(op, "BitwiseOr"); }
+void Xor(Op& op) { Bitwise<&Builder::Xor>(op, "BitwiseXor"); }
+void Not(Op& op) { op.Return(op.b.Not(Operand(op, 0, DType::kBool))); }
+
+// Shifts as products and floored quotients of powers of two, which negative numbers need.
+Val PowerOfTwo(Builder& b, Val exponent) { return b.Pow(b.Int(2), exponent); }
+Val ShiftLeft(Builder& b, Val x, Val y) { return b.Mul(x, PowerOfTwo(b, y)); }
+Val ShiftRight(Builder& b, Val x, Val y) { return FloorDivide(b, x, PowerOfTwo(b, y)); }
+
+// ---------------------------------------------------------------- of one number
+
+void Negate(Op& op) { op.Return(op.b.Unary("Neg", Operand(op, 0, op.OutDType()))); }
+void Absolute(Op& op) { op.Return(op.b.Unary("Abs", Operand(op, 0, op.OutDType()))); }
+
+// ONNX functions on float64.
+template <const char* kOnnx>
+void Function(Op& op) {
+  const Val result = op.b.Unary(kOnnx, Operand(op, 0, DType::kFloat64));
+  op.Return(op.b.Cast(result, op.OutDType()));
+}
+
+constexpr char kSqrt[] = "Sqrt", kExp[] = "Exp", kLog[] = "Log", kSin[] = "Sin", kCos[] = "Cos",
+               kTan[] = "Tan", kFloor[] = "Floor", kCeil[] = "Ceil", kRound[] = "Round",
+               kIsNan[] = "IsNaN", kIsInf[] = "IsInf";
+
+void IsFinite(Op& op) {
+  const Val x = Operand(op, 0, DType::kFloat64);
+  op.Return(op.b.Not(op.b.Or(op.b.Unary("IsNaN", x), op.b.Unary("IsInf", x))));
+}
+
+void Truncate(Op& op) {
+  op.Return(op.b.Cast(op.b.Cast(Operand(op, 0), DType::kInt64), op.OutDType()));
+}
+
+// ---------------------------------------------------------------- loops
+
+// How many steps `range(lo, hi, step)` has.
+void RangeLength(Op& op) {
+  Builder& b = op.b;
+  const Val step = op.IntVal("step");
+  const Val distance = b.Sub(op.IntVal("hi"), op.IntVal("lo"));
+  // ceil(distance / step) = −floor(−distance / step)
+  const Val count = b.Unary("Neg", FloorDivide(b, b.Unary("Neg", distance), step));
+  op.Return(b.Max(count, b.Int(0)));
+}
+
+void DeriveIndex(Op& op) {
+  Builder& b = op.b;
+  op.Return(b.Add(op.IntVal("start"), b.Mul(op.IntVal("index"), op.IntVal("step"))));
+}
+
+// ---------------------------------------------------------------- the table
+
+// The overloads of a function of two numbers.
+void AddRows(std::vector<Row>* rows, const std::string& op, LoweringFunction function,
+             int since = 9) {
+  for (const char* overload :
+       {"int", "float", "bool", "int_float", "float_int", "Scalar_Scalar", "int_to_int"}) {
+    rows->push_back({absl::StrCat(op, ".", overload), function, since});
+  }
+}
+
+// The overloads of a function of one number.
+void AddUnaryRows(std::vector<Row>* rows, const std::string& op, LoweringFunction function,
+                  int since = 9) {
+  for (const char* overload : {"int", "float", "Scalar"}) {
+    rows->push_back({absl::StrCat(op, ".", overload), function, since});
+  }
+}
+
+std::vector<Row> Rows() {
+  std::vector<Row> rows = {
+      {"aten::__not__", Not},
+      {"aten::__range_length", RangeLength},
+      {"aten::__derive_index", DeriveIndex},
+      {"prim::min", Arithmetic<Min>},
+      {"prim::max", Arithmetic<Max>},
+      {"aten::sym_min", Arithmetic<Min>},
+      {"aten::sym_max", Arithmetic<Max>},
+      {"aten::sym_not", Not},
+      {"prim::abs.int", Absolute},
+      {"prim::abs.float", Absolute},
+      {"prim::abs.Scalar", Absolute},
+  };
+  AddRows(&rows, "aten::add", Arithmetic<Add>);
+  AddRows(&rows, "aten::sub", Arithmetic<Sub>);
+  AddRows(&rows, "aten::mul", Arithmetic<Mul>);
+  AddRows(&rows, "aten::div", Arithmetic<Div>);
+  AddRows(&rows, "aten::floordiv", Arithmetic<FloorDivide>);
+  AddRows(&rows, "aten::remainder", Arithmetic<Remainder>, 10);
+  AddRows(&rows, "aten::fmod", Arithmetic<Fmod>, 10);
+  AddRows(&rows, "aten::pow", Arithmetic<Pow>, 12);
+  AddRows(&rows, "aten::eq", Compare<Equal>);
+  AddRows(&rows, "aten::ne", Compare<NotEqual>);
+  AddRows(&rows, "aten::lt", Compare<Ordered<&Builder::Less>>);
+  AddRows(&rows, "aten::le", Compare<Ordered<&Builder::LessOrEqual>>);
+  AddRows(&rows, "aten::gt", Compare<Ordered<&Builder::Greater>>);
+  AddRows(&rows, "aten::ge", Compare<Ordered<&Builder::GreaterOrEqual>>);
+  AddRows(&rows, "aten::__and__", And);
+  AddRows(&rows, "aten::__or__", Or);
+  AddRows(&rows, "aten::__xor__", Xor);
+  AddRows(&rows, "aten::__lshift__", Arithmetic<ShiftLeft>, 12);
+  AddRows(&rows, "aten::__rshift__", Arithmetic<ShiftRight>, 12);
+  AddUnaryRows(&rows, "aten::neg", Negate);
+  AddUnaryRows(&rows, "aten::abs", Absolute);
+  AddUnaryRows(&rows, "aten::sqrt", Function<kSqrt>);
+  AddUnaryRows(&rows, "aten::exp", Function<kExp>);
+  AddUnaryRows(&rows, "aten::log", Function<kLog>);
+  AddUnaryRows(&rows, "aten::sin", Function<kSin>);
+  AddUnaryRows(&rows, "aten::cos", Function<kCos>);
+  AddUnaryRows(&rows, "aten::tan", Function<kTan>);
+  AddUnaryRows(&rows, "aten::floor", Function<kFloor>);
+  AddUnaryRows(&rows, "aten::ceil", Function<kCeil>);
+  AddUnaryRows(&rows, "aten::round", Function<kRound>, 11);
+  AddUnaryRows(&rows, "aten::trunc", Truncate);
+  AddUnaryRows(&rows, "aten::isnan", Function<kIsNan>);
+  AddUnaryRows(&rows, "aten::isinf", Function<kIsInf>, 10);
+  AddUnaryRows(&rows, "aten::isfinite", IsFinite, 10);
+  return rows;
+}
+
+}  // namespace
+
+const Family kScalar = {"scalar", Rows()};
+
+}  // namespace rules_onnx::lowering

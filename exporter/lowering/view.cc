@@ -1,0 +1,224 @@
+// Other shapes over the same elements: view, reshape, squeeze, expand, and what only names them.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/lowering/families.h"
+#include "exporter/lowering/values.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+Val Reshaped(Op& op, Val x, absl::string_view sizes_name) {
+  const Item item = op.Arg(sizes_name);
+  if (item.is_val() && !item.val.numel()) return op.b.Reshape(x, SizeVector(op, sizes_name, {}));
+  return op.b.Reshape(x, op.IntVals(sizes_name), op.OutShape());
+}
+
+template <const char* kSizes>
+void Reshape(Op& op) {
+  op.Return(Reshaped(op, op.Tensor("self"), kSizes));
+}
+
+constexpr char kSizeName[] = "size";
+constexpr char kShapeName[] = "shape";
+
+// The same bytes as elements of another type.
+void ViewDtype(Op& op) {
+  const Val x = op.Tensor("self");
+  const DType dtype = op.OutDType();
+  if (x.dtype() == dtype) return op.Return(x);
+  if (!op.Require(ir::ElementSize(x.dtype()) == ir::ElementSize(dtype),
+                  "a view of the bytes as elements of another size can't be expressed")) {
+    return;
+  }
+  op.Return(op.b.Op("BitCast", {x}, {{"to", dtype}}, {dtype, x.get()->type.shape}));
+}
+
+void ViewAs(Op& op) { op.Return(ReshapeLike(op.b, op.Tensor("self"), op.Tensor("other"))); }
+
+// Sizes before `start`, what is between them merged, sizes after `end`.
+void Flatten(Op& op) {
+  const Val x = op.Tensor("self");
+  if (!x || x.rank() == 0) return op.Return(op.b.Flatten1D(x));
+  const int start = op.Axis("start_dim", x), end = op.Axis("end_dim", x);
+  if (!op.Require(start <= end, "start_dim must not come after end_dim")) return;
+  if (start == end) return op.Return(x);
+  const bool to_matrix = end == x.rank() - 1 && start <= 1;
+  if (start == 1 && to_matrix && !(op.OutShape() && op.OutShape()->back().is_number())) {
+    return op.Return(op.b.Op("Flatten", {x}, {{"axis", 1}}, {DType::kUndefined, Shape(2)}));
+  }
+  Vals sizes;
+  for (int i = 0; i < start; ++i) sizes.push_back(op.b.Size(x, i));
+  sizes.push_back(op.b.Int(-1));
+  for (int i = end + 1; i < x.rank(); ++i) sizes.push_back(op.b.Size(x, i));
+  op.Return(op.b.Reshape(x, sizes, op.OutShape()));
+}
+
+void Unflatten(Op& op) {
+  const Val x = op.Tensor("self");
+  const int axis = op.Axis("dim", x);
+  Vals sizes;
+  for (int i = 0; i < axis; ++i) sizes.push_back(op.b.Size(x, i));
+  for (const Val size : op.IntVals("sizes")) sizes.push_back(size);
+  for (int i = axis + 1; i < x.rank(); ++i) sizes.push_back(op.b.Size(x, i));
+  op.Return(op.b.Reshape(x, sizes, op.OutShape()));
+}
+
+void Ravel(Op& op) { op.Return(op.b.Flatten1D(op.Tensor("self"))); }
+
+// Axes of size 1 go away. Where a size is dynamic, the rank that capture saw decides.
+void Squeeze(Op& op) {
+  const Val x = op.Tensor("self");
+  if (!x) return;
+  if (x.rank() < 0 && !op.Has("dim")) return op.Return(op.b.Op("Squeeze", {x}));
+  std::vector<int64_t> ones, dynamic;
+  for (const int64_t axis : op.Has("dim") ? op.Axes("dim", x) : op.Axes("", x)) {
+    if (axis >= x.rank()) continue;
+    const Dim dim = x.dim(static_cast<int>(axis));
+    if (!dim.is_number()) {
+      dynamic.push_back(axis);
+    } else if (dim.value() == 1) {
+      ones.push_back(axis);
+    }
+  }
+  const int rank = op.OutShape() ? static_cast<int>(op.OutShape()->size()) : x.rank() - static_cast<int>(ones.size());
+  const int gone = x.rank() - rank - static_cast<int>(ones.size());
+  if (gone == static_cast<int>(dynamic.size())) {
+    ones.insert(ones.end(), dynamic.begin(), dynamic.end());
+  } else if (!op.Require(gone == 0, "which dynamic axes have size 1 is not known")) {
+    return;
+  }
+  op.Return(op.b.Squeeze(x, ones));
+}
+
+// An empty list of axes squeezes nothing.
+void SqueezeDims(Op& op) {
+  if (op.Ints("dim").empty()) return op.Return(op.Tensor("self"));
+  Squeeze(op);
+}
+
+void Unsqueeze(Op& op) { op.Return(op.b.Unsqueeze(op.Tensor("self"), {op.Int("dim")})); }
+
+// Sizes as given, −1 for an axis that stays.
+Val Expanded(Op& op, Val x) {
+  const Item item = op.Arg("size");
+  if (!x || (item.is_val() && !item.val.numel())) {
+    return op.b.Expand(x, SizeVector(op, "size", {}));
+  }
+  Vals sizes = op.IntVals("size");
+  const int lead = static_cast<int>(sizes.size()) - x.rank();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const bool captured = op.OutShape() && i < op.OutShape()->size();
+    const Dim out = captured ? (*op.OutShape())[i] : Dim::Unknown();
+    const Dim from = static_cast<int>(i) < lead ? Dim(1) : x.dim(static_cast<int>(i) - lead);
+    if (sizes[i].int_value() == -1 || from.Equals(out)) {
+      sizes[i] = static_cast<int>(i) < lead ? op.b.Int(1)
+                 : from.is_number()         ? op.b.Int(from.value())
+                                            : op.b.Int(1);
+    } else if (out.is_number()) {
+      sizes[i] = op.b.Int(out.value());
+    }
+  }
+  const bool stays = lead == 0 && std::all_of(sizes.begin(), sizes.end(), [](Val size) {
+    return size.int_value() == 1;
+  });
+  return stays ? x : ExpandTo(op.b, x, sizes);
+}
+
+void Expand(Op& op) { op.Return(Expanded(op, op.Tensor("self"))); }
+
+void ExpandAs(Op& op) {
+  const Val x = op.Tensor("self"), other = op.Tensor("other");
+  op.Return(SameShape(x, other) ? x : op.b.Expand(x, op.b.ShapeOf(other)));
+}
+
+void BroadcastTensors(Op& op) {
+  op.Return(Item::List(Broadcast(op.b, op.Tensors("tensors"))));
+}
+
+// x with at least `rank` axes; 1-D data lies along the last axis of two and the middle one of three.
+Val AtLeast(Builder& b, Val x, int rank) {
+  if (!x || x.rank() >= rank) return x;
+  if (rank == 1) return b.Unsqueeze(x, {0});
+  if (rank == 2) return b.Unsqueeze(x, x.rank() == 0 ? std::vector<int64_t>{0, 1}
+                                                     : std::vector<int64_t>{0});
+  if (x.rank() == 0) return b.Unsqueeze(x, {0, 1, 2});
+  return b.Unsqueeze(x, x.rank() == 1 ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{2});
+}
+
+template <int kRank>
+void AtLeastOp(Op& op) {
+  op.Return(AtLeast(op.b, op.Tensor("self"), kRank));
+}
+
+template <int kRank>
+void AtLeastSequence(Op& op) {
+  Vals results;
+  for (const Val x : op.Tensors("tensors")) results.push_back(AtLeast(op.b, x, kRank));
+  op.Return(Item::List(results));
+}
+
+// Copies, views of the whole, and conjugates of reals.
+void Same(Op& op) { op.Return(op.Arg("self")); }
+
+void Conjugate(Op& op) {
+  if (!op.Require(!IsComplex(op.OutDType()), "conjugation of complex tensors is not supported")) {
+    return;
+  }
+  op.Return(op.Tensor("self"));
+}
+
+}  // namespace
+
+const Family kView = {"view", {
+    {"aten::view", Reshape<kSizeName>},
+    {"aten::view.dtype", ViewDtype, 26},
+    {"aten::view_copy", Reshape<kSizeName>},
+    {"aten::view_copy.dtype", ViewDtype, 26},
+    {"aten::reshape", Reshape<kShapeName>},
+    {"aten::_unsafe_view", Reshape<kSizeName>},
+    {"aten::_reshape_alias", Reshape<kSizeName>},
+    {"aten::_reshape_alias_copy", Reshape<kSizeName>},
+    {"aten::_reshape_copy", Reshape<kSizeName>},
+    {"aten::view_as", ViewAs},
+    {"aten::reshape_as", ViewAs},
+    {"aten::flatten", Flatten},
+    {"aten::unflatten", Unflatten},
+    {"aten::ravel", Ravel},
+    {"aten::squeeze", Squeeze, 9, "a dynamic axis is squeezed if the captured rank says so"},
+    {"aten::squeeze.dims", SqueezeDims},
+    {"aten::squeeze_copy", Squeeze},
+    {"aten::squeeze_copy.dims", SqueezeDims},
+    {"aten::unsqueeze", Unsqueeze},
+    {"aten::unsqueeze_copy", Unsqueeze},
+    {"aten::expand", Expand},
+    {"aten::expand_copy", Expand},
+    {"aten::broadcast_to", Expand},
+    {"aten::expand_as", ExpandAs},
+    {"aten::broadcast_tensors", BroadcastTensors},
+    {"aten::atleast_1d", AtLeastOp<1>},
+    {"aten::atleast_2d", AtLeastOp<2>},
+    {"aten::atleast_3d", AtLeastOp<3>},
+    {"aten::atleast_1d.Sequence", AtLeastSequence<1>},
+    {"aten::atleast_2d.Sequence", AtLeastSequence<2>},
+    {"aten::atleast_3d.Sequence", AtLeastSequence<3>},
+    {"aten::alias", Same},
+    {"aten::alias_copy", Same},
+    {"aten::detach", Same},
+    {"aten::detach_copy", Same},
+    {"aten::clone", Same},
+    {"aten::contiguous", Same},
+    {"aten::lift", Same},
+    {"aten::lift_fresh", Same},
+    {"aten::lift_fresh_copy", Same},
+    {"aten::resolve_conj", Same},
+    {"aten::resolve_neg", Same},
+    {"aten::positive", Same},
+    {"aten::_conj", Conjugate},
+    {"aten::_conj_copy", Conjugate},
+    {"aten::conj", Conjugate},
+    {"aten::conj_physical", Conjugate},
+    {"aten::_conj_physical", Conjugate},
+}};
+
+}  // namespace rules_onnx::lowering
