@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/capture/weight_folding.h"
 #include "exporter/files/atomic_file.h"
+#include "exporter/ir/verify.h"
 #include "exporter/passes/rewrite.h"
 #include "exporter/passes/run_passes.h"
 #include "exporter/weights/weights_file.h"
@@ -74,7 +76,13 @@ absl::Status FinishCapture(Program program, const CaptureOptions& options,
   }
   absl::Status status = passes::RunPasses(&program.graph, &program.debug, diagnostics);
   if (!status.ok() || diagnostics->has_errors()) return status;
+  if (options.do_constant_folding && options.training == Training::kEval) {
+    if (status = FoldBatchNorm(&program); !status.ok()) return status;
+  }
+  if (options.do_constant_folding) FoldMovedWeights(&program);
   DropUnusedWeights(&program);
+  status = ir::VerifyGraph(program.graph, {.functional = true});
+  if (!status.ok()) return status;
   return WriteAll(&program, paths);
 }
 
