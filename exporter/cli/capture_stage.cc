@@ -1,6 +1,5 @@
 #include "exporter/cli/capture_stage.h"
 
-#include <iostream>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -78,17 +77,13 @@ std::vector<std::string> TorchCaptureArguments(const Options& options,
 }
 
 absl::Status CaptureProgram(const Options& options, const capture::CapturePaths& paths,
-                            diagnostics::Diagnostics* diagnostics) {
+                            std::string* messages, diagnostics::Diagnostics* diagnostics) {
   const absl::StatusOr<ProgramKind> kind = DetectProgram(options.model);
   if (!kind.ok()) return kind.status();
   if (*kind == ProgramKind::kExportedProgram) {
     return CaptureExportedProgram(options, paths, diagnostics);
   }
-  std::string messages;
-  const absl::Status status =
-      RunTorchCapture(options, TorchCaptureArguments(options, paths), &messages);
-  std::cerr << messages;
-  return status;
+  return RunTorchCapture(options, TorchCaptureArguments(options, paths), messages);
 }
 
 }  // namespace rules_onnx::cli

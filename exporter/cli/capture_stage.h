@@ -13,10 +13,10 @@
 namespace rules_onnx::cli {
 
 // Files appear whole or not at all. TorchScript is read by onnx-capture-torch in a process of its
-// own: its messages are relayed to standard error, its end by a signal is an error. Problems of
-// operators go to `diagnostics`.
+// own: `messages` gets what it has to say, see torch_child.h. Problems of operators go to
+// `diagnostics`.
 absl::Status CaptureProgram(const Options& options, const capture::CapturePaths& paths,
-                            diagnostics::Diagnostics* diagnostics);
+                            std::string* messages, diagnostics::Diagnostics* diagnostics);
 
 // The arguments of onnx-capture-torch for the options that differ from their defaults.
 std::vector<std::string> TorchCaptureArguments(const Options& options,

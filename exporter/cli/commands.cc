@@ -45,7 +45,9 @@ std::string OpsJson() {
 
 absl::Status RunCapture(const Options& options, diagnostics::Diagnostics* diagnostics) {
   const capture::CapturePaths paths{options.graph, options.weights, options.debug};
-  const absl::Status status = CaptureProgram(options, paths, diagnostics);
+  std::string messages;
+  const absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
+  std::cerr << messages;
   if (!status.ok() || diagnostics->has_errors()) return status;
   const absl::StatusOr<Captured> captured = ReadCaptured(options.graph, "");
   if (!captured.ok()) return captured.status();

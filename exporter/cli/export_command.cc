@@ -56,17 +56,15 @@ std::vector<std::string> Outputs(const Options& options, const Staging& staging,
   return names;
 }
 
-}  // namespace
-
-absl::Status RunExport(const Options& options, diagnostics::Diagnostics* diagnostics) {
-  const std::string folder = fs::path(options.output).parent_path().string();
-  absl::StatusOr<Staging> staging = Staging::Create(folder);
-  if (!staging.ok()) return staging.status();
+absl::Status Export(const Options& options, Staging* staging,
+                    diagnostics::Diagnostics* diagnostics) {
   const std::string weights_name =
       options.weights_name.empty() ? DefaultWeightsName(options.output) : options.weights_name;
   const capture::CapturePaths paths{staging->File(".graph"), staging->File(weights_name),
                                     staging->File(".debug")};
-  absl::Status status = CaptureProgram(options, paths, diagnostics);
+  std::string messages;
+  absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
+  std::cerr << staging->Published(messages);
   if (!status.ok() || diagnostics->has_errors()) return status;
 
   const absl::StatusOr<Captured> captured = ReadCaptured(paths.graph, paths.debug);
@@ -81,6 +79,16 @@ absl::Status RunExport(const Options& options, diagnostics::Diagnostics* diagnos
   }
   if (!status.ok() || diagnostics->has_errors()) return status;
   return staging->Publish(Outputs(options, *staging, weights_name));
+}
+
+}  // namespace
+
+absl::Status RunExport(const Options& options, diagnostics::Diagnostics* diagnostics) {
+  absl::StatusOr<Staging> staging =
+      Staging::Create(fs::path(options.output).parent_path().string());
+  if (!staging.ok()) return staging.status();
+  const absl::Status status = Export(options, &*staging, diagnostics);
+  return absl::Status(status.code(), staging->Published(status.message()));
 }
 
 }  // namespace rules_onnx::cli

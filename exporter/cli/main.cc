@@ -1,9 +1,8 @@
+#include <signal.h>
 #include <unistd.h>
 
 #include <exception>
-#include <functional>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -53,5 +52,7 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace rules_onnx::cli
 
 int main(int argc, char** argv) {
+  // A limit on the size of files is then an error of the write, with a message.
+  signal(SIGXFSZ, SIG_IGN);
   return rules_onnx::cli::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

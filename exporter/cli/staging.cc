@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "exporter/files/errors.h"
 
 namespace rules_onnx::cli {
@@ -54,6 +55,11 @@ Staging::~Staging() {
 
 std::string Staging::File(const std::string& name) const {
   return absl::StrCat(temporary_, "/", name);
+}
+
+std::string Staging::Published(absl::string_view text) const {
+  const std::string folder = folder_.empty() ? "" : absl::StrCat(folder_, "/");
+  return absl::StrReplaceAll(text, {{absl::StrCat(temporary_, "/"), folder}});
 }
 
 bool Staging::Has(const std::string& name) const {

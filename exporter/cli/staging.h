@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace rules_onnx::cli {
 
@@ -21,6 +22,8 @@ class Staging {
   ~Staging();
 
   std::string File(const std::string& name) const;
+  // The text with paths as they will be once published, for messages.
+  std::string Published(absl::string_view text) const;
   bool Has(const std::string& name) const;
 
   // Moves files and folders of these names out into the folder of the outputs, in this order; what

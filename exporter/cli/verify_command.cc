@@ -110,7 +110,9 @@ absl::Status MakeCases(const Options& options, const TemporaryFolder& temporary,
   if (!kind.ok()) return kind.status();
   const capture::CapturePaths paths{temporary.File("graph"), temporary.File("weights"),
                                     temporary.File("debug")};
-  const absl::Status status = CaptureProgram(options, paths, diagnostics);
+  std::string messages;
+  const absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
+  std::cerr << messages;
   if (!status.ok() || diagnostics->has_errors()) return status;
   const absl::StatusOr<Captured> captured = ReadCaptured(paths.graph, "");
   if (!captured.ok()) return captured.status();
