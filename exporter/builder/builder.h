@@ -109,6 +109,8 @@ class Builder {
   Val Weight(int index, std::string name, ValueType type);
 
   // ---- types and shapes
+  // Whether tensors of that type can be cast at the model's opset.
+  bool HasType(DType dtype) const;
   Val Cast(Val x, DType dtype);              // no node where x has it already
   Val CastLike(Val x, Val like) { return Cast(x, like.dtype()); }
   // 0-d int64; a constant where the dim is a number. The only way to read a size.
@@ -211,6 +213,7 @@ class Builder {
                      Attrs attrs, const std::vector<ValueType>& types);
   Vals EmitChecked(const OpSchema& schema, absl::string_view op_type, Vals inputs, Attrs attrs,
                    size_t num_outputs, const std::vector<OutputType>& types);
+  Val SliceByGather(Val x, int axis, Val start, Val end, Val step);
   std::optional<DType> ComputeType(const OpSchema& schema, absl::string_view op_type,
                                    DType dtype, size_t input);
 

@@ -238,7 +238,21 @@ Val Builder::Slice(Val x, int axis, Val start, Val end, Val step) {
   if (start.int_value() && end.int_value() && step.int_value() == 1) {
     return Slice(x, axis, *start.int_value(), *end.int_value());
   }
-  return Fail("a slice with computed bounds or a step needs opset 10");
+  return SliceByGather(x, axis, start, end, step);
+}
+
+// Before opset 10 a slice has constant bounds and no step: the positions are gathered then.
+Val Builder::SliceByGather(Val x, int axis, Val start, Val end, Val step) {
+  if (step.int_value().value_or(0) <= 0) {
+    return Fail("a slice with a computed or negative step needs opset 10");
+  }
+  const Val size = Size(x, axis);
+  const auto bound = [&](Val position) {
+    position = Reshape(Cast(position, DType::kInt64), std::vector<int64_t>{});
+    const Val from_start = Where(Less(position, Int(0)), Add(position, size), position);
+    return Min(Max(from_start, Int(0)), size);
+  };
+  return Gather(x, Range(bound(start), bound(end), step), axis);
 }
 
 Vals Builder::Split(Val x, int axis, const std::vector<int64_t>& sizes) {

@@ -61,7 +61,7 @@ def sizes_to_try(network):
     names = sorted({name for axes in network.axes for name in axes.values()})
     step = {"H": 32, "W": 64}  # image axes stay multiples of what a network halves
     moved = {name: network.sizes[name] + step.get(name, 1 + 2 * i) for i, name in enumerate(names)}
-    first = {names[0]: network.sizes[names[0]] + 1}
+    first = {names[0]: moved[names[0]]}
     return [network.sizes, network.sizes | first, network.sizes | moved]
 
 

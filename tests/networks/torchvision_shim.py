@@ -6,6 +6,7 @@ import torch
 _LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
 
 for _schema in (
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
     "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
