@@ -67,6 +67,40 @@ std::optional<Strides> AfterTranspose(const ir::Node& node, Strides strides) {
   return strides;
 }
 
+// Axes that are new, or that were 1 and are not now, have stride 0.
+std::optional<Strides> AfterExpand(const Strides& strides, const ir::Type& from,
+                                   const ir::Type& to) {
+  if (!from.shape || !to.shape || to.shape->size() < strides.size()) return std::nullopt;
+  const size_t added = to.shape->size() - strides.size();
+  Strides expanded(added, ir::Dim(0));
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const ir::Dim& before = (*from.shape)[i];
+    const ir::Dim& after = (*to.shape)[added + i];
+    if (before.is_unknown() || after.is_unknown()) return std::nullopt;
+    expanded.push_back(before.Equals(after) ? strides[i] : ir::Dim(0));
+  }
+  return expanded;
+}
+
+std::optional<Strides> AfterUnfold(const ir::Node& node, Strides strides) {
+  const auto axis = Axis(node, "dimension", strides.size());
+  if (!axis || !node.Find("step")->is_int()) return std::nullopt;
+  strides.push_back(strides[*axis]);
+  strides[*axis] = strides[*axis] * ir::Dim(node.Find("step")->as_int());
+  return strides;
+}
+
+std::optional<Strides> AfterDiagonal(const ir::Node& node, Strides strides) {
+  const auto a = Axis(node, "dim1", strides.size());
+  const auto b = Axis(node, "dim2", strides.size());
+  if (!a || !b) return std::nullopt;
+  const ir::Dim both = strides[*a] + strides[*b];
+  strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(std::max(*a, *b)));
+  strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(std::min(*a, *b)));
+  strides.push_back(both);
+  return strides;
+}
+
 }  // namespace
 
 Layout Layout::Contiguous(const ir::Type& type) {
@@ -157,6 +191,13 @@ Layout Layout::AfterView(const ir::Node& node, const ir::Type& from, const ir::T
       strides[*axis] = strides[*axis] * ir::Dim(step->as_int());
     }
     result.strides_ = std::move(strides);
+  } else if (base == "aten::expand" || base == "aten::expand_as" ||
+             base == "aten::broadcast_to") {
+    result.strides_ = AfterExpand(strides, from, to);
+  } else if (base == "aten::unfold") {
+    result.strides_ = AfterUnfold(node, strides);
+  } else if (base == "aten::diagonal") {
+    result.strides_ = AfterDiagonal(node, strides);
   } else if (const auto transposed = AfterTranspose(node, strides)) {
     result.strides_ = *transposed;
   } else if (base == "aten::view" || base == "aten::reshape" || base == "aten::flatten" ||

@@ -133,7 +133,11 @@ std::vector<ir::NamedArg> Rename(const std::vector<ir::NamedArg>& args, const ir
 Twin TwinOfInPlace(const ir::Node& node, const ir::Schema& schema, Emitter* emitter) {
   const Schemas& schemas = emitter->context()->schemas;
   const std::string base = BaseWithoutWrite(node);
-  std::vector<std::string> candidates = {base + Overload(node), base + "_functional"};
+  const std::string overload = Overload(node);
+  std::vector<std::string> candidates = {base + overload, base + "_functional", base,
+                                         base + ".Tensor"};
+  // `pow_.Scalar` is `pow.Tensor_Scalar`.
+  if (!overload.empty()) candidates.push_back(absl::StrCat(base, ".Tensor_", overload.substr(1)));
   if (node.op == "aten::bernoulli_.float") candidates.push_back("aten::bernoulli.p");
   for (const std::string& op : candidates) {
     const ir::Schema* twin = schemas.Find(op);
