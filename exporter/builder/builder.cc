@@ -209,6 +209,9 @@ Vals Builder::OpN(absl::string_view op_type, const Vals& inputs, Attrs attrs, si
                   const std::vector<OutputType>& types) {
   const Vals nothing(num_outputs);
   if (failed()) return nothing;
+  if (num_outputs == 1) {
+    if (const auto folded = FoldNode(op_type, inputs, attrs)) return {Constant(folded)};
+  }
   const OpSchema* schema = schemas_->Find(op_type, opset());
   if (schema == nullptr) {
     const int first = schemas_->FirstOpset(op_type);
@@ -217,9 +220,6 @@ Vals Builder::OpN(absl::string_view op_type, const Vals& inputs, Attrs attrs, si
                             opset())
              : absl::StrCat("ONNX has no operator ", op_type, " at opset ", opset()));
     return nothing;
-  }
-  if (num_outputs == 1) {
-    if (const auto folded = FoldNode(op_type, inputs, attrs)) return {Constant(folded)};
   }
   return EmitChecked(*schema, op_type, inputs, std::move(attrs), num_outputs, types);
 }

@@ -1,4 +1,5 @@
 // Pointwise operators of the builder, and what older opsets need for them.
+#include "absl/strings/str_cat.h"
 #include "exporter/builder/builder.h"
 
 namespace rules_onnx::builder {
@@ -69,9 +70,17 @@ Val Builder::Clip(Val x, Val low, Val high) {
 
 Val Builder::Unary(absl::string_view op_type, Val x) { return Op(op_type, {x}); }
 
+bool Builder::HasType(DType dtype) const {
+  return schemas_->Find("Cast", opset())->inputs[0].dtypes.count(dtype) > 0;
+}
+
 Val Builder::Cast(Val x, DType dtype) {
   if (!x || failed()) return {};
   if (x.dtype() == dtype || dtype == DType::kUndefined) return x;
+  for (const DType type : {x.dtype(), dtype}) {
+    if (HasType(type)) continue;
+    return Fail(absl::StrCat("ONNX has no ", ir::DTypeName(type).data(), " at opset ", opset()));
+  }
   return Op("Cast", {x}, {{"to", dtype}}, {dtype, x.get()->type.shape});
 }
 

@@ -72,7 +72,7 @@ class Case:
     fn       a function or torch.nn.Module; expected values are what it gives when called
     inputs   Input, tensors, or lists and tuples of these; numbers belong into the function
     since    the first opset that can express it; at the newest tested opset below, it must be
-             refused
+             refused. `dynamic_since`: the same where sizes are dynamic
     second   sizes of dynamic axes in the second input set; default: first size + 3
     tol      (rtol, atol); None: exact for integers, (1e-5, 1e-6) for float32, by dtype otherwise
     modes    None: all; else the names of those to run
@@ -85,6 +85,11 @@ class Case:
     second: dict[str, int] = dataclasses.field(default_factory=dict)
     tol: tuple[float, float] | None = None
     modes: tuple[str, ...] | None = None
+    dynamic_since: int = 0
+
+    def first_opset(self, mode: str) -> int:
+        moves = mode in ("dynamic", "trace") and self.is_dynamic()
+        return max(self.since, self.dynamic_since) if moves else self.since
 
     def sizes(self, second: bool) -> dict[str, int]:
         result: dict[str, int] = {}
@@ -120,14 +125,12 @@ class Case:
 
     def dynamic_shapes(self) -> tuple[Any, ...]:
         """As torch.export takes them."""
-        dims: dict[str, Any] = {}
+        first, second = self.sizes(False), self.sizes(True)
+        dims = {name: torch.export.Dim(name, min=min(first[name], second[name])) for name in first}
 
         def shapes(value: Any) -> Any:
             if isinstance(value, Input):
-                return {
-                    axis: dims.setdefault(name, torch.export.Dim(name))
-                    for axis, name in value.axes.items()
-                } or None
+                return {axis: dims[name] for axis, name in value.axes.items()} or None
             if isinstance(value, (list, tuple)):
                 return type(value)(shapes(item) for item in value)
             return None

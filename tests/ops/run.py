@@ -245,14 +245,15 @@ def run_case(family: str, index: int, exporter: str, modes: list[str], opsets: l
                 lines = str(error).strip().splitlines() or [type(error).__name__]
                 outcomes.append(Outcome(label, "torch", lines[0]))
                 continue
-            outcomes += run_mode(family, case, label, exporter, arguments, opsets, sets, folder)
+            outcomes += run_mode(family, case, mode, exporter, arguments, opsets, sets, folder)
     return outcomes
 
 
-def run_mode(family: str, case: Any, label: str, exporter: str, arguments: list[str],
+def run_mode(family: str, case: Any, mode: str, exporter: str, arguments: list[str],
              opsets: list[int], sets: list[Any], folder: pathlib.Path) -> list[Outcome]:
     outcomes = []
-    wanted = [opset for opset in opsets if opset >= case.since]
+    label, since = f"{family}/{case.name} {mode}", case.first_opset(mode)
+    wanted = [opset for opset in opsets if opset >= since]
     ok, message = run_exporter(exporter, arguments, wanted, folder) if wanted else (True, "")
     for opset in wanted:
         name = f"{label} opset {opset}"
@@ -265,13 +266,13 @@ def run_mode(family: str, case: Any, label: str, exporter: str, arguments: list[
         status, text, reason = check_model(case, path, sets)
         gap = Gap(family, case.name, reason) if status == "gap" else None
         outcomes.append(Outcome(name, status, text, gap))
-    below = [opset for opset in opsets if opset < case.since]
+    below = [opset for opset in opsets if opset < since]
     if below:
         ok, message = run_exporter(exporter, arguments, below[-1:], folder)
         name = f"{label} opset {below[-1]}"
         if ok:
-            outcomes.append(Outcome(name, "fail", f"not refused below opset {case.since}"))
-        elif "unsupported-form" not in message and "needs opset" not in message:
+            outcomes.append(Outcome(name, "fail", f"not refused below opset {since}"))
+        elif "unsupported-form" not in message and "needs opset" not in message and "at opset" not in message:
             outcomes.append(Outcome(name, "fail", f"refused for another reason: {message}"))
         else:
             outcomes.append(Outcome(name, "refused"))
