@@ -30,10 +30,12 @@ function(rules_onnx_protobuf out root proto)
   set(${out} ${${out}} "${output}.cc" PARENT_SCOPE)
 endfunction()
 
-# rules_onnx_library([ALWAYSLINK] [DEPS <folder>...] [TEST_DEPS <folder>...])
-# ALWAYSLINK keeps files that only register themselves.
+# rules_onnx_library([ALWAYSLINK] [PYTHON_TESTS] [DEPS <folder>...] [TEST_DEPS <folder>...])
+# ALWAYSLINK keeps files that only register themselves. With PYTHON_TESTS the
+# test runs Python, which it finds in the variable RULES_ONNX_PYTHON, by default
+# in .deps/venv.
 function(rules_onnx_library)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "ALWAYSLINK" "" "DEPS;TEST_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "ALWAYSLINK;PYTHON_TESTS" "" "DEPS;TEST_DEPS")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   rules_onnx_targets(name "${folder}")
   rules_onnx_targets(deps ${arg_DEPS})
@@ -74,6 +76,9 @@ function(rules_onnx_library)
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
     # The source root, as under Bazel: test data is named from there.
     add_test(NAME ${name}_test COMMAND ${name}_test WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    if(arg_PYTHON_TESTS AND RULES_ONNX_PYTHON)
+      set_property(TEST ${name}_test PROPERTY ENVIRONMENT "RULES_ONNX_PYTHON=${RULES_ONNX_PYTHON}")
+    endif()
   endif()
 endfunction()
 

@@ -63,7 +63,8 @@ absl::StatusOr<std::string> ChooseModel(const zip::ZipReader& zip, const std::st
   if (model.empty() && names.size() == 1) return names.front();
   if (std::find(names.begin(), names.end(), model) != names.end()) return model;
   return absl::InvalidArgumentError(absl::StrCat(
-      zip.path(), model.empty() ? " holds several models" : absl::StrCat(" holds no model '", model, "'"),
+      zip.path(),
+      model.empty() ? " holds several models" : absl::StrCat(" holds no model '", model, "'"),
       "; choose one of ", absl::StrJoin(names, ", ")));
 }
 
@@ -99,8 +100,8 @@ absl::StatusOr<Archive> Archive::Open(const std::string& path, const std::string
     const auto order = zip->Read(absl::StrCat(root, "byteorder"));
     if (!order.ok()) return order.status();
     if (*order != "little") {
-      return absl::UnimplementedError(absl::StrCat(
-          path, ": byte order '", *order, "'; only little-endian files are supported"));
+      return absl::UnimplementedError(absl::StrCat(path, ": byte order '", *order,
+                                                   "'; only little-endian files are supported"));
     }
   }
   Archive archive(*std::move(zip), std::move(root), *std::move(name));
@@ -139,14 +140,16 @@ absl::StatusOr<std::unique_ptr<weights::TensorSource>> Archive::OpenTensor(
   if (it == tensors_.end()) return error("is not in the file");
   const Payload& payload = it->second.payload;
   if (payload.use_pickle || !payload.has_tensor) {
-    return absl::UnimplementedError(absl::StrCat(
-        path(), ": '", name, "' is no plain tensor (a custom object or tensor subclass), which "
-        "cannot be exported"));
+    return absl::UnimplementedError(
+        absl::StrCat(path(), ": '", name,
+                     "' is no plain tensor (a custom object or tensor subclass), which "
+                     "cannot be exported"));
   }
   const std::string entry_name = absl::StrCat(root_, it->second.folder, payload.path_name);
   const zip::Entry* const entry = zip_.Find(entry_name);
   if (entry == nullptr) return error(absl::StrCat("lacks its data, entry ", entry_name));
-  if (!entry->stored()) return error(absl::StrCat("is compressed (entry ", entry_name, "), which torch never does"));
+  if (!entry->stored())
+    return error(absl::StrCat("is compressed (entry ", entry_name, "), which torch never does"));
   if (!IsCountable(payload) || EndOfView(payload) > static_cast<__int128>(entry->size)) {
     return error(absl::StrCat("reaches beyond its data, entry ", entry_name));
   }

@@ -49,7 +49,7 @@ class Archive {
   absl::Status ReadPayloads(absl::string_view folder, absl::string_view config_suffix);
 
   zip::ZipReader zip_;
-  std::string root_;   // "name/"
+  std::string root_;  // "name/"
   std::string model_;
   std::map<std::string, Place, std::less<>> tensors_;
 };

@@ -52,10 +52,12 @@ TEST(DamagedFilesTest, Version) {
 
 TEST(DamagedFilesTest, Weights) {
   ExpectRefused("no_config", "model_weights_config.json");
-  ExpectRefused("no_data", "tensor 'features.0.weight' lacks its data, entry convnet/data/weights/weight_0");
+  ExpectRefused("no_data",
+                "tensor 'features.0.weight' lacks its data, entry convnet/data/weights/weight_0");
   ExpectRefused("short_data", "tensor 'features.0.weight' reaches beyond its data");
   ExpectRefused("no_tensor", "tensor 'classifier.bias' is not in the file");
-  ExpectRefused("wrong_type", "'classifier.bias' is float32[2] in the graph, and its data has another type");
+  ExpectRefused("wrong_type",
+                "'classifier.bias' is float32[2] in the graph, and its data has another type");
   ExpectRefused("pickled", "'classifier.bias' is no plain tensor");
   ExpectRefused("compressed", "is compressed");
   ExpectRefused("big_endian", "byte order 'big'");
@@ -69,7 +71,8 @@ TEST(DamagedFilesTest, Json) {
 
 TEST(DamagedFilesTest, Graph) {
   ExpectRefused("unknown_value", "make_programs.py:");
-  ExpectRefused("unknown_value", "torch.ops.aten.batch_norm.default: uses 'conv2d' before it is defined");
+  ExpectRefused("unknown_value",
+                "torch.ops.aten.batch_norm.default: uses 'conv2d' before it is defined");
   ExpectRefused("bad_argument", "argument 'weight' is missing");
 }
 

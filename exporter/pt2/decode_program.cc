@@ -13,9 +13,9 @@ void CheckVersion(const Json& version, const std::string& torch_version) {
   const int64_t major = version.Field("major").Int();
   const int64_t minor = version.Field("minor").Int();
   if (major <= kSchemaMajor) return;
-  version.Fail(absl::StrCat(
-      "the file was written with schema ", major, ".", minor, " (torch ", torch_version,
-      "), newer than the schema ", kSchemaMajor, ".x that this exporter reads"));
+  version.Fail(absl::StrCat("the file was written with schema ", major, ".", minor, " (torch ",
+                            torch_version, "), newer than the schema ", kSchemaMajor,
+                            ".x that this exporter reads"));
 }
 
 std::string OptionalString(const Json& json, absl::string_view key) {
@@ -111,8 +111,7 @@ void DecodeCallGraph(const Json& entries, ProgramDef* program) {
     program->out_spec = OptionalString(signature, "out_spec");
     const Json names = signature.Optional("forward_arg_names");
     if (names.is_null()) return;
-    names.ForEachItem(
-        [&](const Json& name) { program->argument_names.push_back(name.String()); });
+    names.ForEachItem([&](const Json& name) { program->argument_names.push_back(name.String()); });
   });
 }
 

@@ -37,7 +37,9 @@ class ProgramReader {
  public:
   ProgramReader(const Archive& archive, const ProgramDef& def,
                 diagnostics::Diagnostics* diagnostics)
-      : archive_(archive), def_(def), diagnostics_(diagnostics),
+      : archive_(archive),
+        def_(def),
+        diagnostics_(diagnostics),
         emitter_(&program_.graph, &program_.debug) {}
 
   absl::StatusOr<capture::Program> Read() {
@@ -106,9 +108,7 @@ class ProgramReader {
     return Arg::Literal(std::move(literal));
   }
 
-  ir::Type TypeOfInput(const InputSpec& spec) const {
-    return def_.graph.values.at(spec.name).type;
-  }
+  ir::Type TypeOfInput(const InputSpec& spec) const { return def_.graph.values.at(spec.name).type; }
 
   ir::Value* EmitConstant(const InputSpec& spec, Arg::Literal literal) {
     return emitter_.Emit("prim::Constant", {{"value", std::move(literal)}}, TypeOfInput(spec),
@@ -147,8 +147,7 @@ class ProgramReader {
       if (spec.kind != InputSpec::Kind::kUser) continue;
       const auto info = def_.graph.values.find(spec.name);
       if (info == def_.graph.values.end()) continue;  // a number or None that the export fixed
-      ir::Value* const value =
-          program_.graph.NewValue(info->second.type, names_.Take(paths[i]));
+      ir::Value* const value = program_.graph.NewValue(info->second.type, names_.Take(paths[i]));
       program_.graph.main.params.push_back(value);
       const Arg& known = info->second.known;
       (*inputs)[i] = known.is_none() ? Arg(value) : known;

@@ -44,7 +44,8 @@ std::string Print(const ir::Graph& graph, const std::vector<std::string>& withou
   std::vector<std::string> lines;
   for (const absl::string_view line : absl::StrSplit(ir::PrintGraph(graph, options), '\n')) {
     bool keep = true;
-    for (const std::string& prefix : without) keep = keep && line.substr(0, prefix.size()) != prefix;
+    for (const std::string& prefix : without)
+      keep = keep && line.substr(0, prefix.size()) != prefix;
     if (keep) lines.emplace_back(line);
   }
   return absl::StrJoin(lines, "\n");
@@ -125,7 +126,8 @@ TEST(ExportedProgramTest, MutatedBuffersAreNoOutputs) {
   EXPECT_THAT(Messages(core.diagnostics),
               ElementsAre("the program changes buffer 'count'; its final state is not an output"));
   // Not decomposed, the program still holds the write.
-  EXPECT_THAT(Print(ReadProgram("counter").program.graph), HasSubstr("aten::add_.Tensor(self=%count"));
+  EXPECT_THAT(Print(ReadProgram("counter").program.graph),
+              HasSubstr("aten::add_.Tensor(self=%count"));
 }
 
 TEST(ExportedProgramTest, ContainersAreFlattened) {
@@ -183,15 +185,18 @@ TEST(ExportedProgramTest, WhileLoop) {
 }
 
 TEST(ExportedProgramTest, ScanAndMap) {
-  EXPECT_THAT(Print(ReadProgram("scan").program.graph), HasSubstr(
-            R"(%getitem: float32[3], %getitem_1: float32[s33, 3] = prim::Scan(init=[%zeros], xs=[%args_0])
+  EXPECT_THAT(
+      Print(ReadProgram("scan").program.graph),
+      HasSubstr(
+          R"(%getitem: float32[3], %getitem_1: float32[s33, 3] = prim::Scan(init=[%zeros], xs=[%args_0])
   block(%arg0_1: float32[3], %arg1_1: float32[3]):
     %add: float32[3] = aten::add.Tensor(self=%arg0_1, other=%arg1_1, alpha=1)
     %mul: float32[3] = aten::mul.Tensor(self=%arg0_1, other=%arg1_1)
     return (%add, %mul)
 )"));
-  EXPECT_THAT(Print(ReadProgram("map").program.graph), HasSubstr(
-            R"(%getitem: float32[s33, 3] = prim::Scan(init=[], xs=[%0])
+  EXPECT_THAT(Print(ReadProgram("map").program.graph),
+              HasSubstr(
+                  R"(%getitem: float32[s33, 3] = prim::Scan(init=[], xs=[%0])
   block(%2: float32[3]):
     %add: float32[3] = aten::add.Tensor(self=%2, other=%args_1, alpha=1)
     return (%add)
@@ -209,8 +214,9 @@ TEST(ExportedProgramTest, GradAndAutocastModes) {
 }
 
 TEST(ExportedProgramTest, ListsAndSeveralOutputs) {
-  EXPECT_EQ(Print(ReadProgram("lists").program.graph, {"symbol", "input", "output"}),
-            R"(%3: list[float32[s33, ?]] = aten::split_with_sizes(self=%args_0, split_sizes=[1, 3], dim=1)
+  EXPECT_EQ(
+      Print(ReadProgram("lists").program.graph, {"symbol", "input", "output"}),
+      R"(%3: list[float32[s33, ?]] = aten::split_with_sizes(self=%args_0, split_sizes=[1, 3], dim=1)
 %getitem: float32[s33, 1], %getitem_1: float32[s33, 3] = prim::ListUnpack(self=%3)
 %cat: float32[2*s33, 4] = aten::cat(tensors=[%args_0, %args_0], dim=0)
 %9: list[float32[s33]] = aten::unbind.int(self=%args_0, dim=1)

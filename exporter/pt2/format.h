@@ -102,7 +102,7 @@ struct ProgramDef {
   std::vector<OutputSpec> outputs;  // beside graph.outputs
   std::string in_spec;              // tree specs of the call, as JSON text; may be empty
   std::string out_spec;
-  std::vector<std::string> argument_names;  // of the positional arguments
+  std::vector<std::string> argument_names;                            // of the positional arguments
   std::map<std::string, std::vector<std::string>> namedtuple_fields;  // by registered type name
   std::map<std::string, RangeConstraint> ranges;                      // by symbol
   // Example values of sizes: of a symbol, or of an expression from which one can be found.

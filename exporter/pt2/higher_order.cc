@@ -66,7 +66,8 @@ Results ImportCond(const HigherOrderCall& call, Importer* importer) {
   ir::Node* const node = emitter.Append("prim::If", {{"cond", condition}});
   for (const auto& graph : call.graphs) {
     auto block = std::make_unique<ir::Block>();
-    auto results = emitter.InBlock(block.get(), [&] { return importer->ImportGraph(*graph, operands); });
+    auto results =
+        emitter.InBlock(block.get(), [&] { return importer->ImportGraph(*graph, operands); });
     if (!results.ok()) return results.status();
     if (results->size() != call.types.size()) return Malformed();
     block->results = *std::move(results);
@@ -103,19 +104,19 @@ Results ImportWhileLoop(const HigherOrderCall& call, Importer* importer) {
   if (body.inputs.size() < initial.size() || call.types.size() != initial.size()) {
     return Malformed();
   }
-  auto condition =
-      ImportCondition(*call.graphs[0], Joined(initial, call.args[3].list()), importer);
+  auto condition = ImportCondition(*call.graphs[0], Joined(initial, call.args[3].list()), importer);
   if (!condition.ok()) return condition.status();
 
   Emitter& emitter = importer->emitter();
-  ir::Node* const node = emitter.Append(
-      "prim::Loop", {{"max_trip_count", std::numeric_limits<int64_t>::max()},
-                     {"cond", *std::move(condition)},
-                     {"carried", call.args[2]}});
+  ir::Node* const node =
+      emitter.Append("prim::Loop", {{"max_trip_count", std::numeric_limits<int64_t>::max()},
+                                    {"cond", *std::move(condition)},
+                                    {"carried", call.args[2]}});
   auto block = std::make_unique<ir::Block>();
   block->params.push_back(emitter.graph().NewValue(Type::Scalar(Type::Kind::kInt)));
   const Args params = NewParams(body, 0, initial.size(), initial, block.get(), importer);
-  auto results = emitter.InBlock(block.get(), [&] { return ImportLoopBody(call, params, importer); });
+  auto results =
+      emitter.InBlock(block.get(), [&] { return ImportLoopBody(call, params, importer); });
   if (!results.ok()) return results.status();
   block->results = *std::move(results);
   node->blocks.push_back(std::move(block));
@@ -187,7 +188,8 @@ Results ImportHigherOrderCall(absl::string_view op, const HigherOrderCall& call,
   const Args& args = call.args;
   if (op == "cond") return ImportCond(call, importer);
   if (op == "while_loop") return ImportWhileLoop(call, importer);
-  if (op == "scan" && args.size() == 4) return ImportScan(call, args[1], args[2], args[3], importer);
+  if (op == "scan" && args.size() == 4)
+    return ImportScan(call, args[1], args[2], args[3], importer);
   if (op == "map_impl" && args.size() == 3) {
     return ImportScan(call, Arg(Arg::List{}), args[1], args[2], importer);
   }

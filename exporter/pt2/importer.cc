@@ -77,7 +77,8 @@ Type CommonType(const std::vector<ir::Value*>& items) {
       break;
     }
     for (size_t i = 0; i < common.shape->size(); ++i) {
-      if (!(*common.shape)[i].Equals((*item->type.shape)[i])) (*common.shape)[i] = ir::Dim::Unknown();
+      if (!(*common.shape)[i].Equals((*item->type.shape)[i]))
+        (*common.shape)[i] = ir::Dim::Unknown();
     }
   }
   return common;
@@ -91,7 +92,8 @@ absl::Status Importer::Error(const NodeDef& node, const absl::Status& status) co
   const auto& location = emitter_->location();
   return absl::Status(
       status.code(),
-      absl::StrCat(file_, ": ", location ? absl::StrCat(location->file, ":", location->line, ": ") : "",
+      absl::StrCat(file_, ": ",
+                   location ? absl::StrCat(location->file, ":", location->line, ": ") : "",
                    node.target, ": ", status.message()));
 }
 
@@ -138,8 +140,8 @@ absl::StatusOr<std::vector<Arg>> Importer::ResolveAll(const std::vector<Argument
 absl::StatusOr<std::vector<Arg>> Importer::ImportGraph(const GraphDef& graph,
                                                        std::vector<Arg> inputs) {
   if (inputs.size() != graph.inputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("a graph of ", graph.inputs.size(),
-                                                   " inputs is called with ", inputs.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a graph of ", graph.inputs.size(), " inputs is called with ", inputs.size()));
   }
   Scope scope{&graph, {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -153,8 +155,9 @@ absl::StatusOr<std::vector<Arg>> Importer::ImportGraph(const GraphDef& graph,
   }
   auto outputs = ResolveAll(graph.outputs, scope);
   if (outputs.ok()) return outputs;
-  return absl::Status(outputs.status().code(), absl::StrCat(file_, ": the outputs of a graph: ",
-                                                            outputs.status().message()));
+  return absl::Status(
+      outputs.status().code(),
+      absl::StrCat(file_, ": the outputs of a graph: ", outputs.status().message()));
 }
 
 absl::Status Importer::ImportNode(const NodeDef& node, Scope* scope) {
@@ -169,7 +172,8 @@ absl::Status Importer::ImportNode(const NodeDef& node, Scope* scope) {
 absl::StatusOr<ir::Value*> Importer::NewOutput(const std::string& name, Scope* scope) {
   const auto info = scope->graph->values.find(name);
   if (info == scope->graph->values.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("the type of its output '", name, "' is missing"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the type of its output '", name, "' is missing"));
   }
   ir::Value* const value = emitter_->graph().NewValue(info->second.type, name);
   const Arg& known = info->second.known;

@@ -54,8 +54,8 @@ std::string Json::Path() const {
 
 void Json::Fail(absl::string_view message) const {
   if (failed()) return;
-  *status_ = absl::InvalidArgumentError(
-      absl::StrCat(Path(), parent_ == nullptr ? "" : ": ", message));
+  *status_ =
+      absl::InvalidArgumentError(absl::StrCat(Path(), parent_ == nullptr ? "" : ": ", message));
 }
 
 void Json::Expected(absl::string_view what) const {

@@ -7,8 +7,8 @@
 namespace rules_onnx::pt2 {
 
 // The path of `name`.pt2. All are written once for the process, by the Python that the environment
-// variable RULES_ONNX_PYTHON names; without it, or where the script fails, the process ends with
-// the reason.
+// variable RULES_ONNX_PYTHON names, by default that of tools/setup. Where the script fails, the
+// process ends with its output.
 std::string ProgramFile(const std::string& name);
 
 }  // namespace rules_onnx::pt2

@@ -17,17 +17,17 @@ enum class Form {
   kArithmetic,  // op.int of ints, op.float where one is a float
   kDivide,      // div.int gives a float too
   kPower,
-  kCompare,     // like kArithmetic, and of bools
-  kLogic,       // op.int or op.bool
+  kCompare,  // like kArithmetic, and of bools
+  kLogic,    // op.int or op.bool
   kShift,
   kNegate,
-  kRound,       // op.float: float → int
+  kRound,  // op.float: float → int
   kSquareRoot,
-  kSame,        // its argument
+  kSame,  // its argument
   kToInt,
   kToFloat,
   kNot,
-  kSelect,      // sym_ite(condition, a, b)
+  kSelect,  // sym_ite(condition, a, b)
 };
 
 struct Function {
@@ -113,9 +113,8 @@ class Call {
   }
   // kFloat where one of the arguments is a float.
   Kind WithFloats(Kind otherwise) const {
-    const bool has_float = std::any_of(args_.begin(), args_.end(), [](const Arg& arg) {
-      return KindOf(arg) == Kind::kFloat;
-    });
+    const bool has_float = std::any_of(args_.begin(), args_.end(),
+                                       [](const Arg& arg) { return KindOf(arg) == Kind::kFloat; });
     return has_float ? Kind::kFloat : otherwise;
   }
   // Bools are ordered as ints are; TorchScript has only == and != for them.
@@ -158,7 +157,8 @@ class Call {
     ir::Node* const node = emitter_->Append("prim::If", {{"cond", args_[0]}});
     for (const Arg& branch : {args_[1], args_[2]}) {
       auto block = std::make_unique<ir::Block>();
-      block->results = {emitter_->InBlock(block.get(), [&] { return Convert(branch, type_.kind); })};
+      block->results = {
+          emitter_->InBlock(block.get(), [&] { return Convert(branch, type_.kind); })};
       node->blocks.push_back(std::move(block));
     }
     node->outputs = {emitter_->graph().NewValue(type_, name_)};
@@ -199,9 +199,8 @@ bool Takes(const Function& function, const std::vector<Arg>& args) {
     return false;
   }
   const bool wants_whole = function.form == Form::kLogic || function.form == Form::kShift;
-  return !wants_whole || std::none_of(args.begin(), args.end(), [](const Arg& arg) {
-    return KindOf(arg) == Kind::kFloat;
-  });
+  return !wants_whole || std::none_of(args.begin(), args.end(),
+                                      [](const Arg& arg) { return KindOf(arg) == Kind::kFloat; });
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ class ScalarFunctionsTest : public ::testing::Test {
   // The nodes of a call, one a line, or its error. Every node must fit its schema.
   std::string Call(absl::string_view target, const std::vector<Arg>& args, Kind result) {
     graph_.main.nodes.clear();
-    const auto value =
-        EmitScalarFunction(target, args, Type::Scalar(result), "r", &emitter_);
+    const auto value = EmitScalarFunction(target, args, Type::Scalar(result), "r", &emitter_);
     if (!value.ok()) return "error";
     std::vector<std::string> lines;
     for (const auto& node : graph_.main.nodes) {
@@ -54,8 +53,7 @@ TEST_F(ScalarFunctionsTest, Arithmetic) {
   EXPECT_EQ(Call("_operator.add", {i_, 1}, Kind::kInt), "%r: int = aten::add.int(a=%i, b=1)");
   EXPECT_EQ(Call("_operator.floordiv", {i_, j_}, Kind::kInt),
             "%r: int = aten::floordiv.int(a=%i, b=%j)");
-  EXPECT_EQ(Call("_operator.mod", {i_, 3}, Kind::kInt),
-            "%r: int = aten::remainder.int(a=%i, b=3)");
+  EXPECT_EQ(Call("_operator.mod", {i_, 3}, Kind::kInt), "%r: int = aten::remainder.int(a=%i, b=3)");
   EXPECT_EQ(Call("torch.sym_max", {i_, 5}, Kind::kInt), "%r: int = prim::max.int(a=%i, b=5)");
   EXPECT_EQ(Call("_operator.neg", {i_}, Kind::kInt), "%r: int = aten::neg.int(a=%i)");
   EXPECT_EQ(Call("_operator.pos", {i_}, Kind::kInt), "%i");
@@ -75,8 +73,7 @@ TEST_F(ScalarFunctionsTest, DivisionAndPower) {
             "%r: float = aten::div.int(a=%i, b=2)");
   EXPECT_EQ(Call("_operator.pow", {i_, 2}, Kind::kInt),
             "%r: int = aten::pow.int_to_int(a=%i, b=2)");
-  EXPECT_EQ(Call("_operator.pow", {i_, -1}, Kind::kFloat),
-            "%r: float = aten::pow.int(a=%i, b=-1)");
+  EXPECT_EQ(Call("_operator.pow", {i_, -1}, Kind::kFloat), "%r: float = aten::pow.int(a=%i, b=-1)");
   EXPECT_EQ(Call("_operator.pow", {f_, 0.5}, Kind::kFloat),
             "%r: float = aten::pow.float(a=%f, b=0.5)");
   EXPECT_EQ(Call("torch._sym_sqrt", {i_}, Kind::kFloat), "%r: float = aten::sqrt.int(a=%i)");
@@ -95,8 +92,7 @@ TEST_F(ScalarFunctionsTest, Logic) {
             "%r: bool = aten::__and__.bool(a=%b, b=%c)");
   EXPECT_EQ(Call("_operator.or_", {i_, 4}, Kind::kInt), "%r: int = aten::__or__.int(a=%i, b=4)");
   EXPECT_EQ(Call("torch.sym_not", {b_}, Kind::kBool), "%r: bool = aten::__not__(self=%b)");
-  EXPECT_EQ(Call("_operator.eq", {b_, c_}, Kind::kBool),
-            "%r: bool = aten::eq.bool(a=%b, b=%c)");
+  EXPECT_EQ(Call("_operator.eq", {b_, c_}, Kind::kBool), "%r: bool = aten::eq.bool(a=%b, b=%c)");
   EXPECT_EQ(Call("_operator.lshift", {i_, 1}, Kind::kInt),
             "%r: int = aten::__lshift__.int(a=%i, b=1)");
 }

@@ -43,8 +43,7 @@ Dim ToDim(const Ratio& ratio) {
 
 Ratio Add(const Ratio& a, const Ratio& b) {
   if (a.denominator.Equals(b.denominator)) return {a.numerator + b.numerator, a.denominator};
-  return {a.numerator * b.denominator + b.numerator * a.denominator,
-          a.denominator * b.denominator};
+  return {a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator};
 }
 
 Ratio Multiply(const Ratio& a, const Ratio& b) {
@@ -104,9 +103,8 @@ Ratio Apply(absl::string_view name, const std::vector<Ratio>& args) {
   if (name == "Add") return Fold(args, Add);
   if (name == "Mul") return Fold(args, Multiply);
   const auto fold_dims = [&](auto function) {
-    return Fold(args, [&](const Ratio& a, const Ratio& b) {
-      return Ratio{function(ToDim(a), ToDim(b))};
-    });
+    return Fold(
+        args, [&](const Ratio& a, const Ratio& b) { return Ratio{function(ToDim(a), ToDim(b))}; });
   };
   if (name == "Max") return fold_dims(Dim::Max);
   if (name == "Min") return fold_dims(Dim::Min);

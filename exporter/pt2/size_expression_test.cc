@@ -28,8 +28,7 @@ TEST(SizeExpressionTest, Symbols) {
 TEST(SizeExpressionTest, SumsAndProducts) {
   EXPECT_EQ(Parse("Add(Symbol('s0'), Integer(-1))"), "s0 - 1");
   EXPECT_EQ(Parse("Mul(Integer(2), Symbol('s0'), Symbol('s1'))"), "2*s0*s1");
-  EXPECT_EQ(Parse("Add(Mul(Integer(3), Symbol('s0')), Symbol('s1'), Integer(4))"),
-            "3*s0 + s1 + 4");
+  EXPECT_EQ(Parse("Add(Mul(Integer(3), Symbol('s0')), Symbol('s1'), Integer(4))"), "3*s0 + s1 + 4");
   EXPECT_EQ(Parse("Pow(Symbol('s0'), Integer(2))"), "s0*s0");
 }
 
@@ -41,8 +40,7 @@ TEST(SizeExpressionTest, Divisions) {
   EXPECT_EQ(Parse("CeilToInt(IntTrueDiv(Symbol('s0'), Integer(3)))"), "-floordiv(-s0, 3)");
   EXPECT_EQ(Parse("FloorToInt(IntTrueDiv(Symbol('s0'), Integer(3)))"), "floordiv(s0, 3)");
   EXPECT_EQ(Parse("Mul(Rational(1, 2), Symbol('s0'))"), "floordiv(s0, 2)");
-  EXPECT_EQ(Parse("Add(Mul(Rational(1, 2), Symbol('s0')), Rational(1, 2))"),
-            "floordiv(s0 + 1, 2)");
+  EXPECT_EQ(Parse("Add(Mul(Rational(1, 2), Symbol('s0')), Rational(1, 2))"), "floordiv(s0 + 1, 2)");
   EXPECT_EQ(Parse("Mul(Symbol('s0'), Pow(Integer(4), Integer(-1)))"), "floordiv(s0, 4)");
 }
 

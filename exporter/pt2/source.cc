@@ -18,7 +18,9 @@ absl::string_view After(absl::string_view text, char separator) {
 }
 
 // Calls of one module after the first are marked: "conv@1".
-absl::string_view WithoutCallNumber(absl::string_view path) { return path.substr(0, path.find('@')); }
+absl::string_view WithoutCallNumber(absl::string_view path) {
+  return path.substr(0, path.find('@'));
+}
 
 // Code that torch generates and its export machinery: of no use to a reader.
 bool IsGenerated(absl::string_view path) {

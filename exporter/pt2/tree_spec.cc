@@ -80,17 +80,16 @@ void AppendLeaves(const Tree& tree, const std::string& path, std::vector<std::st
     return;
   }
   for (size_t i = 0; i < tree.children.size(); ++i) {
-    const std::string child =
-        path.empty() ? tree.keys[i] : absl::StrCat(path, ".", tree.keys[i]);
+    const std::string child = path.empty() ? tree.keys[i] : absl::StrCat(path, ".", tree.keys[i]);
     AppendLeaves(tree.children[i], child, names);
   }
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> InputNames(
-    absl::string_view in_spec, const std::vector<std::string>& argument_names,
-    const NamedTupleFields& fields) {
+absl::StatusOr<std::vector<std::string>> InputNames(absl::string_view in_spec,
+                                                    const std::vector<std::string>& argument_names,
+                                                    const NamedTupleFields& fields) {
   auto call = ParseTree(in_spec, fields);
   if (!call.ok()) return call.status();
   if (call->children.size() != 2) {

@@ -21,9 +21,9 @@ using NamedTupleFields = std::map<std::string, std::vector<std::string>>;
 
 // One name for each leaf of the call's (args, kwargs): `argument`, `argument.0.key`. Positional
 // arguments are called by `argument_names`.
-absl::StatusOr<std::vector<std::string>> InputNames(
-    absl::string_view in_spec, const std::vector<std::string>& argument_names,
-    const NamedTupleFields& fields);
+absl::StatusOr<std::vector<std::string>> InputNames(absl::string_view in_spec,
+                                                    const std::vector<std::string>& argument_names,
+                                                    const NamedTupleFields& fields);
 
 // One name for each leaf of the result: "output" for a lone value, "output.0" in a sequence,
 // the key in a dict.

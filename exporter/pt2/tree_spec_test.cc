@@ -12,8 +12,8 @@ constexpr char kLeaf[] = R"({"type": null, "context": null, "children_spec": []}
 
 std::string Node(const std::string& type, const std::string& context,
                  const std::vector<std::string>& children) {
-  std::string text = R"({"type": ")" + type + R"(", "context": )" + context +
-                     R"(, "children_spec": [)";
+  std::string text =
+      R"({"type": ")" + type + R"(", "context": )" + context + R"(, "children_spec": [)";
   for (size_t i = 0; i < children.size(); ++i) text += (i == 0 ? "" : ", ") + children[i];
   return text + "]}";
 }
@@ -22,8 +22,7 @@ std::string Tuple(const std::vector<std::string>& children) {
 }
 std::string Spec(const std::string& node) { return "[1, " + node + "]"; }
 
-std::vector<std::string> Inputs(const std::string& spec,
-                                const std::vector<std::string>& names,
+std::vector<std::string> Inputs(const std::string& spec, const std::vector<std::string>& names,
                                 const NamedTupleFields& fields = {}) {
   return InputNames(Spec(spec), names, fields).value_or(std::vector<std::string>{"error"});
 }
@@ -33,8 +32,9 @@ std::vector<std::string> Outputs(const std::string& spec, const NamedTupleFields
 
 TEST(TreeSpecTest, InputsByArgumentAndKeyword) {
   const std::string kwargs = Node("builtins.dict", R"("[\"mask\"]")", {kLeaf});
-  EXPECT_THAT(Inputs(Tuple({Tuple({kLeaf, Tuple({kLeaf, kLeaf})}), kwargs}), {"x", "state", "mask"}),
-              ElementsAre("x", "state.0", "state.1", "mask"));
+  EXPECT_THAT(
+      Inputs(Tuple({Tuple({kLeaf, Tuple({kLeaf, kLeaf})}), kwargs}), {"x", "state", "mask"}),
+      ElementsAre("x", "state.0", "state.1", "mask"));
 }
 
 TEST(TreeSpecTest, InputsWithoutArgumentNames) {

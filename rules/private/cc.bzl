@@ -35,12 +35,13 @@ def _protobuf_sources(proto):
     )
     return outs
 
-def rules_onnx_library(deps = [], test_deps = [], alwayslink = False, visibility = None):
+def rules_onnx_library(deps = [], test_deps = [], python_tests = False, alwayslink = False, visibility = None):
     """The folder's library, named as the folder, and its test.
 
     Args:
       deps: what the library includes.
       test_deps: what only the tests include.
+      python_tests: the test runs Python, which it finds in the variable RULES_ONNX_PYTHON.
       alwayslink: keeps files that only register themselves.
       visibility: of the library; default: this repository.
     """
@@ -75,11 +76,13 @@ def rules_onnx_library(deps = [], test_deps = [], alwayslink = False, visibility
         "*_test_util.cc",
     ])
     if test_sources:
+        python = ["@rules_onnx_python//:python"] if python_tests else []
         cc_test(
             name = name + "_test",
             srcs = test_sources,
             copts = _COPTS,
-            data = native.glob(["testdata/**"]),
+            data = native.glob(["testdata/**"]) + python,
+            env = {"RULES_ONNX_PYTHON": "$(rootpath %s)" % python[0]} if python else {},
             linkstatic = True,
             deps = [":" + name, "//third_party:gtest"] + deps + test_deps,
         )
