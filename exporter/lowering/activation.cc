@@ -1,5 +1,6 @@
 // Activation functions.
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/families.h"
@@ -119,6 +120,157 @@ void LogSigmoid(Op& op) {
   op.Return(op.b.Unary("Neg", op.b.Unary("Softplus", op.b.Unary("Neg", x))));
 }
 
+// ---------------------------------------------------------------- by sign
+
+// scale · (max(x, 0) + alpha · min(exp(x) − 1, 0)) with the two constants of the SELU paper, in the
+// digits that PyTorch has.
+void Selu(Op& op) {
+  op.Return(op.b.Op("Selu", {op.Tensor("self")},
+                    {{"alpha", 1.6732632423543772848170429916717},
+                     {"gamma", 1.0507009873554804934193349852946}}));
+}
+
+// max(x, 0) + min(alpha · (exp(x / alpha) − 1), 0)
+void Celu(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const double alpha = op.Float("alpha");
+  if (b.opset() >= 12 && x.dtype() == DType::kFloat32) {
+    return op.Return(b.Op("Celu", {x}, {{"alpha", alpha}}));
+  }
+  const Val factor = b.Scalar(alpha, x.dtype());
+  const Val curve = b.Mul(b.Op("Elu", {b.Div(x, factor)}, {{"alpha", 1.0}}), factor);
+  op.Return(b.Where(b.Greater(x, b.Scalar(0, x.dtype())), x, curve));
+}
+
+// A slope for each channel (axis 1), or one for all.
+void Prelu(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  Val weight = op.Tensor("weight");
+  if (!weight || !x) return;
+  if (weight.rank() == 1 && x.rank() > 2) {
+    std::vector<int64_t> axes;
+    for (int i = 1; i + 1 < x.rank(); ++i) axes.push_back(i);
+    weight = b.Unsqueeze(weight, axes);
+  } else if (weight.rank() == 1 && x.rank() == 0) {
+    weight = b.Reshape(weight, std::vector<int64_t>{});
+  }
+  op.Return(b.Op("PRelu", {x, weight}));
+}
+
+// The weight broadcasts by PyTorch's rules already.
+void PreluKernel(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  op.Return(b.Where(b.Greater(x, b.Scalar(0, x.dtype())), x, b.Mul(x, op.Tensor("weight"))));
+}
+
+// In evaluation the slope is the middle of its range.
+void Rrelu(Op& op) {
+  if (!op.Require(op.node.Find("training") == nullptr || !op.Bool("training"),
+                  "rrelu in training mode draws random slopes")) {
+    return;
+  }
+  const double slope = (op.Float("lower") + op.Float("upper")) / 2;
+  op.Return(op.b.Op("LeakyRelu", {op.Tensor("self")}, {{"alpha", slope}}));
+}
+
+// x where x > threshold, else value; NaN stays.
+void Threshold(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const Val below = b.LessOrEqual(x, op.Scalar("threshold", x.dtype()));
+  op.Return(b.Where(below, op.Scalar("value", x.dtype()), x));
+}
+
+// ---------------------------------------------------------------- shrinking
+
+// 0 within [−lambd, lambd], x outside; NaN stays.
+void Hardshrink(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const Val within = b.LessOrEqual(b.Unary("Abs", x), op.Scalar("lambd", x.dtype()));
+  op.Return(b.Where(within, b.Scalar(0, x.dtype()), x));
+}
+
+// x less what the clamp to [−lambd, lambd] keeps.
+void Softshrink(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const Val limit = op.Scalar("lambd", x.dtype());
+  const Val zero = b.Scalar(0, x.dtype());
+  const Val above = b.Sub(x, limit), below = b.Add(x, limit);
+  const Val negative = b.Where(b.Less(x, b.Unary("Neg", limit)), below, b.Mul(x, zero));
+  op.Return(b.Where(b.Greater(x, limit), above, negative));
+}
+
+// ---------------------------------------------------------------- gates
+
+void Glu(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const int axis = op.Axis("dim", x);
+  if (!x) return;
+  const Dim size = x.dim(axis);
+  if (size.is_number()) {
+    const int64_t half = size.value() / 2;
+    const Vals halves = b.Split(x, axis, {half, half});
+    return op.Return(b.Mul(halves[0], SigmoidOf(b, halves[1])));
+  }
+  const Val half = b.Div(b.Size(x, axis), b.Int(2));
+  const Val first = b.Slice(x, axis, b.Int(0), half);
+  const Val second = b.Slice(x, axis, half, b.Size(x, axis));
+  op.Return(b.Mul(first, SigmoidOf(b, second)));
+}
+
+// Rows of −∞ only give 0 instead of NaN.
+void SafeSoftmax(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.b.Cast(op.Tensor("self"), SoftmaxType(op, op.Tensor("self")));
+  const int axis = op.Axis("dim", x);
+  const Val lowest = b.Scalar(-std::numeric_limits<double>::infinity(), x.dtype());
+  const Val largest = x.rank() == 0 ? x : b.Reduce("ReduceMax", x, {axis}, /*keepdims=*/true);
+  op.Return(b.Where(b.Equal(largest, lowest), b.Scalar(0, x.dtype()), b.Softmax(x, axis)));
+}
+
+// ---------------------------------------------------------------- gradients that programs hold
+
+// (grad − Σ grad · output) · output
+void SoftmaxBackward(Op& op) {
+  Builder& b = op.b;
+  const Val grad = op.Tensor("grad_output"), y = op.Tensor("output");
+  const int axis = op.Axis("dim", y);
+  const Val product = b.Mul(grad, y);
+  const Val sum = y.rank() == 0 ? product : b.Reduce("ReduceSum", product, {axis}, true);
+  op.Return(b.Cast(b.Sub(product, b.Mul(y, sum)), op.OutDType()));
+}
+
+// grad − exp(output) · Σ grad
+void LogSoftmaxBackward(Op& op) {
+  Builder& b = op.b;
+  const Val grad = op.Tensor("grad_output"), y = op.Tensor("output");
+  const int axis = op.Axis("dim", y);
+  const Val sum = y.rank() == 0 ? grad : b.Reduce("ReduceSum", grad, {axis}, true);
+  op.Return(b.Cast(b.Sub(grad, b.Mul(b.Unary("Exp", y), sum)), op.OutDType()));
+}
+
+void HardtanhBackward(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self"), grad = op.Tensor("grad_output");
+  const Val outside = b.Or(b.LessOrEqual(x, op.Scalar("min_val", x.dtype())),
+                           b.GreaterOrEqual(x, op.Scalar("max_val", x.dtype())));
+  op.Return(b.Where(outside, b.Scalar(0, grad.dtype()), grad));
+}
+
+// The second result is scratch space of the CPU kernel, exp(−|x|).
+void LogSigmoidForward(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const Val result = b.Unary("Neg", b.Unary("Softplus", b.Unary("Neg", x)));
+  op.Return(Vals{result, b.Unary("Exp", b.Unary("Neg", b.Unary("Abs", x)))});
+}
+
 }  // namespace
 
 const Family kActivation = {"activation", {
@@ -142,6 +294,21 @@ const Family kActivation = {"activation", {
     {"aten::_log_softmax", LogSoftmax},
     {"aten::special_log_softmax", LogSoftmax},
     {"aten::log_sigmoid", LogSigmoid},
+    {"aten::log_sigmoid_forward", LogSigmoidForward},
+    {"aten::selu", Selu},
+    {"aten::celu", Celu},
+    {"aten::prelu", Prelu},
+    {"aten::_prelu_kernel", PreluKernel},
+    {"aten::rrelu", Rrelu},
+    {"aten::threshold", Threshold},
+    {"aten::hardshrink", Hardshrink},
+    {"aten::softshrink", Softshrink},
+    {"aten::glu", Glu},
+    {"aten::_safe_softmax", SafeSoftmax},
+    {"aten::_softmax_backward_data", SoftmaxBackward},
+    {"aten::_log_softmax_backward_data", LogSoftmaxBackward},
+    {"aten::hardtanh_backward", HardtanhBackward},
+    {"aten::special_expit", Sigmoid},
 }};
 
 }  // namespace rules_onnx::lowering

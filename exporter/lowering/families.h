@@ -42,6 +42,10 @@ extern const Family kRange;
 extern const Family kSize;
 extern const Family kScalar;
 extern const Family kContainer;
+extern const Family kNumeric;
+extern const Family kDifferences;
+extern const Family kLoss;
+extern const Family kClassLoss;
 
 }  // namespace rules_onnx::lowering
 

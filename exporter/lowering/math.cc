@@ -1,4 +1,6 @@
 // One-operand mathematics, and two-operand functions that promote integers to floats.
+#include "exporter/lowering/math.h"
+
 #include <cmath>
 #include <limits>
 
@@ -57,12 +59,8 @@ void Floor(Op& op) {
   RoundWith(op, [&](Val x) { return op.b.Unary("Floor", x); });
 }
 
-Val TruncOf(Builder& b, Val x) {
-  return b.Mul(b.Unary("Sign", x), b.Unary("Floor", b.Unary("Abs", x)));
-}
-
 void Trunc(Op& op) {
-  RoundWith(op, [&](Val x) { return TruncOf(op.b, x); });
+  RoundWith(op, [&](Val x) { return Truncated(op.b, x); });
 }
 
 // Half to even. ONNX has Round from opset 11; before, floor(x + 0.5) less one where x is half way
@@ -89,7 +87,7 @@ void Round(Op& op) {
 
 void Frac(Op& op) {
   const Val x = op.Tensor("self");
-  op.Return(op.b.Sub(x, TruncOf(op.b, x)));
+  op.Return(op.b.Sub(x, Truncated(op.b, x)));
 }
 
 void Sign(Op& op) {
@@ -111,30 +109,8 @@ void LogBase(Op& op, double base) {
 void Log2(Op& op) { LogBase(op, 2); }
 void Log10(Op& op) { LogBase(op, 10); }
 
-// log(1 + x) without losing small x: with u = 1 + x, log(u) · x / (u − 1).
-void Log1p(Op& op) {
-  Builder& b = op.b;
-  const Val x = Self(op), one = Constant(op, 1);
-  const Val u = b.Add(x, one);
-  const Val rest = b.Sub(u, one);
-  const Val is_small = b.Equal(rest, Constant(op, 0));
-  const Val infinite = b.Equal(u, Constant(op, std::numeric_limits<double>::infinity()));
-  const Val corrected = b.Mul(b.Unary("Log", u), b.Div(x, b.Where(is_small, one, rest)));
-  op.Return(b.Where(is_small, x, b.Where(infinite, u, corrected)));
-}
-
-// exp(x) − 1 without losing small x: with u = exp(x), (u − 1) · x / log(u).
-void Expm1(Op& op) {
-  Builder& b = op.b;
-  const Val x = Self(op), one = Constant(op, 1);
-  const Val u = b.Unary("Exp", x);
-  const Val rest = b.Sub(u, one);
-  const Val near_one = b.Less(b.Unary("Abs", x), Constant(op, 0.5));
-  const Val same = b.Equal(u, one);
-  const Val logarithm = b.Unary("Log", b.Where(b.And(near_one, b.Not(same)), u, Constant(op, 2)));
-  const Val corrected = b.Div(b.Mul(rest, x), logarithm);
-  op.Return(b.Where(same, x, b.Where(near_one, corrected, rest)));
-}
+void Log1pOp(Op& op) { op.Return(Log1p(op.b, Self(op))); }
+void Expm1Op(Op& op) { op.Return(Expm1(op.b, Self(op))); }
 
 void Exp2(Op& op) { op.Return(op.b.Pow(Constant(op, 2), Self(op))); }
 
@@ -186,22 +162,15 @@ void Atan2(Op& op) {
   const DType dtype = op.OutDType();
   const Val y = op.Tensor("self", dtype), x = op.Tensor("other", dtype);
   const Val zero = Constant(op, 0);
-  const auto negative = [&](Val v) {  // counts −0 too
-    const Val reciprocal = b.Unary("Reciprocal", v);
-    return b.Or(b.Less(v, zero), b.And(b.Equal(v, zero), b.Less(reciprocal, zero)));
-  };
-  const auto infinite = [&](Val v) {
-    return b.Equal(b.Unary("Abs", v), Constant(op, std::numeric_limits<double>::infinity()));
-  };
   const Val x_zero = b.Equal(x, zero), y_zero = b.Equal(y, zero);
   const Val ratio = b.Div(b.Unary("Abs", y), b.Where(x_zero, Constant(op, 1), b.Unary("Abs", x)));
   Val angle = b.Unary("Atan", ratio);
   angle = b.Where(x_zero, Constant(op, kPi / 2), angle);
-  angle = b.Where(b.And(infinite(x), infinite(y)), Constant(op, kPi / 4), angle);
+  angle = b.Where(b.And(IsInfinity(b, x), IsInfinity(b, y)), Constant(op, kPi / 4), angle);
   angle = b.Where(y_zero, zero, angle);
-  angle = b.Where(negative(x), b.Sub(Constant(op, kPi), angle), angle);
+  angle = b.Where(IsNegative(b, x), b.Sub(Constant(op, kPi), angle), angle);
   const Val nan = b.Or(b.Unary("IsNaN", x), b.Unary("IsNaN", y));
-  const Val signed_angle = b.Where(negative(y), b.Unary("Neg", angle), angle);
+  const Val signed_angle = b.Where(IsNegative(b, y), b.Unary("Neg", angle), angle);
   op.Return(b.Where(nan, b.Add(x, y), signed_angle));
 }
 
@@ -271,6 +240,50 @@ void LogAddExp2(Op& op) { LogAddExp(op, 2); }
 
 }  // namespace
 
+// With u = 1 + x: log(u) · x / (u − 1).
+Val Log1p(Builder& b, Val x) {
+  const auto constant = [&](double value) { return b.Scalar(value, x.dtype()); };
+  const Val one = constant(1);
+  const Val u = b.Add(x, one);
+  const Val rest = b.Sub(u, one);
+  const Val is_small = b.Equal(rest, constant(0));
+  const Val infinite = b.Equal(u, constant(std::numeric_limits<double>::infinity()));
+  const Val corrected = b.Mul(b.Unary("Log", u), b.Div(x, b.Where(is_small, one, rest)));
+  return b.Where(is_small, x, b.Where(infinite, u, corrected));
+}
+
+// With u = exp(x): (u − 1) · x / log(u).
+Val Expm1(Builder& b, Val x) {
+  const auto constant = [&](double value) { return b.Scalar(value, x.dtype()); };
+  const Val one = constant(1);
+  const Val u = b.Unary("Exp", x);
+  const Val rest = b.Sub(u, one);
+  const Val near_one = b.Less(b.Unary("Abs", x), constant(0.5));
+  const Val same = b.Equal(u, one);
+  const Val logarithm = b.Unary("Log", b.Where(b.And(near_one, b.Not(same)), u, constant(2)));
+  const Val corrected = b.Div(b.Mul(rest, x), logarithm);
+  return b.Where(same, x, b.Where(near_one, corrected, rest));
+}
+
+Val Truncated(Builder& b, Val x) {
+  return b.Mul(b.Unary("Sign", x), b.Unary("Floor", b.Unary("Abs", x)));
+}
+
+Val IsNegative(Builder& b, Val x) {
+  const Val zero = b.Scalar(0, x.dtype());
+  const Val negative_zero = b.And(b.Equal(x, zero), b.Less(b.Unary("Reciprocal", x), zero));
+  return b.Or(b.Less(x, zero), negative_zero);
+}
+
+Val IsInfinity(Builder& b, Val x) {
+  return b.Equal(b.Unary("Abs", x),
+                 b.Scalar(std::numeric_limits<double>::infinity(), x.dtype()));
+}
+
+Val IsFiniteNumber(Builder& b, Val x) {
+  return b.Equal(b.Sub(x, x), b.Scalar(0, x.dtype()));
+}
+
 const Family kMath = {"math", {
     {"aten::abs", Same<kAbs>},
     {"aten::absolute", Same<kAbs>},
@@ -311,10 +324,10 @@ const Family kMath = {"math", {
     {"aten::rsqrt", Rsqrt},
     {"aten::log2", Log2},
     {"aten::log10", Log10},
-    {"aten::log1p", Log1p},
-    {"aten::special_log1p", Log1p},
-    {"aten::expm1", Expm1},
-    {"aten::special_expm1", Expm1},
+    {"aten::log1p", Log1pOp},
+    {"aten::special_log1p", Log1pOp},
+    {"aten::expm1", Expm1Op},
+    {"aten::special_expm1", Expm1Op},
     {"aten::exp2", Exp2},
     {"aten::special_exp2", Exp2},
     {"aten::erfc", Erfc},

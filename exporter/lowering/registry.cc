@@ -44,6 +44,10 @@ const std::vector<const Family*>& Families() {
       &kSize,
       &kScalar,
       &kContainer,
+      &kNumeric,
+      &kDifferences,
+      &kLoss,
+      &kClassLoss,
   };
   return *kFamilies;
 }

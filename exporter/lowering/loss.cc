@@ -1,0 +1,241 @@
+// Losses of elements and of pairs of vectors.
+#include "exporter/lowering/loss.h"
+
+#include <cmath>
+
+#include "exporter/lowering/families.h"
+#include "exporter/lowering/math.h"
+
+namespace rules_onnx::lowering {
+
+Reduction ReductionOf(Op& op) { return static_cast<Reduction>(op.Int("reduction")); }
+
+Val Reduced(Op& op, Val losses) {
+  switch (ReductionOf(op)) {
+    case Reduction::kMean: return op.b.Reduce("ReduceMean", losses, {}, /*keepdims=*/false);
+    case Reduction::kSum: return op.b.Reduce("ReduceSum", losses, {}, /*keepdims=*/false);
+    default: return losses;
+  }
+}
+
+Val Positive(Builder& b, Val x) { return b.Max(x, b.Scalar(0, x.dtype())); }
+
+Val LastAxisNorm(Builder& b, Val x, double p, bool keepdims) {
+  if (!x || b.failed()) return {};
+  const Val size = b.Unary("Abs", x);
+  const std::vector<int64_t> last = {x.rank() - 1};
+  if (std::isinf(p)) return b.Reduce(p > 0 ? "ReduceMax" : "ReduceMin", size, last, keepdims);
+  if (p == 1) return b.Reduce("ReduceSum", size, last, keepdims);
+  if (p == 2) {
+    return b.Unary("Sqrt", b.Reduce("ReduceSum", b.Mul(x, x), last, keepdims));
+  }
+  if (p == 0) {
+    const Val non_zero = b.Not(b.Equal(x, b.Scalar(0, x.dtype())));
+    return b.Reduce("ReduceSum", b.Cast(non_zero, x.dtype()), last, keepdims);
+  }
+  const Val sum = b.Reduce("ReduceSum", b.Pow(size, b.Scalar(p, x.dtype())), last, keepdims);
+  return b.Pow(sum, b.Scalar(1 / p, x.dtype()));
+}
+
+namespace {
+
+struct Pair {
+  Val x, y;
+};
+
+Pair Operands(Op& op) {
+  const DType dtype = op.OutDType();
+  return {op.Tensor("self", dtype), op.Tensor("target", dtype)};
+}
+
+Val Weighted(Op& op, Val losses) {
+  return op.Has("weight") ? op.b.Mul(losses, op.Tensor("weight", losses.dtype())) : losses;
+}
+
+// ---------------------------------------------------------------- distances of elements
+
+void MseLoss(Op& op) {
+  const auto [x, y] = Operands(op);
+  const Val distance = op.b.Sub(x, y);
+  op.Return(Reduced(op, op.b.Mul(distance, distance)));
+}
+
+void L1Loss(Op& op) {
+  const auto [x, y] = Operands(op);
+  op.Return(Reduced(op, op.b.Unary("Abs", op.b.Sub(x, y))));
+}
+
+// d² / (2 · beta) where |d| < beta, |d| − beta / 2 elsewhere.
+void SmoothL1Loss(Op& op) {
+  Builder& b = op.b;
+  const double beta = op.Float("beta");
+  if (beta == 0) return L1Loss(op);
+  const auto [x, y] = Operands(op);
+  const DType dtype = x.dtype();
+  const Val distance = b.Unary("Abs", b.Sub(x, y));
+  const Val square = b.Mul(b.Mul(distance, distance), b.Scalar(0.5 / beta, dtype));
+  const Val line = b.Sub(distance, b.Scalar(beta / 2, dtype));
+  op.Return(Reduced(op, b.Where(b.Less(distance, b.Scalar(beta, dtype)), square, line)));
+}
+
+// d² / 2 where |d| ≤ delta, delta · (|d| − delta / 2) elsewhere.
+void HuberLoss(Op& op) {
+  Builder& b = op.b;
+  const auto [x, y] = Operands(op);
+  const DType dtype = x.dtype();
+  const double delta = op.Float("delta");
+  const Val distance = b.Unary("Abs", b.Sub(x, y));
+  const Val square = b.Mul(b.Mul(distance, distance), b.Scalar(0.5, dtype));
+  const Val line = b.Mul(b.Sub(distance, b.Scalar(delta / 2, dtype)), b.Scalar(delta, dtype));
+  op.Return(Reduced(op, b.Where(b.LessOrEqual(distance, b.Scalar(delta, dtype)), square, line)));
+}
+
+// ---------------------------------------------------------------- probabilities
+
+// Logarithms are cut at −100, as PyTorch does.
+void BinaryCrossEntropy(Op& op) {
+  Builder& b = op.b;
+  const auto [x, y] = Operands(op);
+  const Val one = b.Scalar(1, x.dtype()), lowest = b.Scalar(-100, x.dtype());
+  const Val log_x = b.Max(b.Unary("Log", x), lowest);
+  const Val log_rest = b.Max(Log1p(b, b.Unary("Neg", x)), lowest);
+  const Val losses = b.Sub(b.Mul(b.Sub(y, one), log_rest), b.Mul(y, log_x));
+  op.Return(Reduced(op, Weighted(op, losses)));
+}
+
+// (1 − y) · x + softplus(−x), the second term times 1 + (pos_weight − 1) · y.
+void BinaryCrossEntropyWithLogits(Op& op) {
+  Builder& b = op.b;
+  const auto [x, y] = Operands(op);
+  const Val one = b.Scalar(1, x.dtype());
+  Val soft = b.Unary("Softplus", b.Unary("Neg", x));
+  if (op.Has("pos_weight")) {
+    const Val extra = b.Sub(op.Tensor("pos_weight", x.dtype()), one);
+    soft = b.Mul(soft, b.Add(one, b.Mul(extra, y)));
+  }
+  op.Return(Reduced(op, Weighted(op, b.Add(b.Mul(b.Sub(one, y), x), soft))));
+}
+
+// target · (log(target) − x), 0 where target is 0.
+void KlDiv(Op& op) {
+  Builder& b = op.b;
+  const auto [x, y] = Operands(op);
+  if (op.Bool("log_target")) {
+    return op.Return(Reduced(op, b.Mul(b.Unary("Exp", y), b.Sub(y, x))));
+  }
+  const Val zero = b.Scalar(0, x.dtype());
+  const Val entropy = b.Where(b.Equal(y, zero), zero, b.Mul(y, b.Unary("Log", y)));
+  op.Return(Reduced(op, b.Sub(entropy, b.Mul(y, x))));
+}
+
+void PoissonNllLoss(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val x = op.Tensor("input", dtype), y = op.Tensor("target", dtype);
+  const auto constant = [&](double value) { return b.Scalar(value, dtype); };
+  Val losses;
+  if (op.Bool("log_input")) {
+    losses = b.Sub(b.Unary("Exp", x), b.Mul(y, x));
+  } else {
+    losses = b.Sub(x, b.Mul(y, b.Unary("Log", b.Add(x, op.Scalar("eps", dtype)))));
+  }
+  if (op.Bool("full")) {  // Stirling's approximation of log(y!)
+    const Val half_log = b.Mul(constant(0.5), b.Unary("Log", b.Mul(constant(2 * M_PI), y)));
+    const Val stirling = b.Add(b.Sub(b.Mul(y, b.Unary("Log", y)), y), half_log);
+    const Val small = b.LessOrEqual(y, constant(1));
+    losses = b.Add(losses, b.Where(small, constant(0), stirling));
+  }
+  op.Return(Reduced(op, losses));
+}
+
+// ---------------------------------------------------------------- labels of ±1
+
+// log(1 + exp(−y · x))
+void SoftMarginLoss(Op& op) {
+  Builder& b = op.b;
+  const auto [x, y] = Operands(op);
+  op.Return(Reduced(op, b.Unary("Softplus", b.Unary("Neg", b.Mul(y, x)))));
+}
+
+void HingeEmbeddingLoss(Op& op) {
+  Builder& b = op.b;
+  const auto [x, y] = Operands(op);
+  const Val zero = b.Scalar(0, x.dtype());
+  const Val margin = Positive(b, b.Sub(op.Scalar("margin", x.dtype()), x));
+  const Val apart = b.Where(b.Equal(y, b.Scalar(1, y.dtype())), zero, margin);
+  const Val together = b.Where(b.Equal(y, b.Scalar(-1, y.dtype())), zero, x);
+  op.Return(Reduced(op, b.Add(apart, together)));
+}
+
+void MarginRankingLoss(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val distance = b.Sub(op.Tensor("input1", dtype), op.Tensor("input2", dtype));
+  const Val signed_distance = b.Mul(b.Unary("Neg", op.Tensor("target", dtype)), distance);
+  op.Return(Reduced(op, Positive(b, b.Add(signed_distance, op.Scalar("margin", dtype)))));
+}
+
+void CosineEmbeddingLoss(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val x = op.Tensor("input1", dtype), y = op.Tensor("input2", dtype);
+  const Val target = op.Tensor("target", dtype);
+  const std::vector<int64_t> axes = {target.rank()};
+  const auto sum = [&](Val v) { return b.Reduce("ReduceSum", v, axes, /*keepdims=*/false); };
+  const Val eps = b.Scalar(1e-12, dtype), one = b.Scalar(1, dtype), zero = b.Scalar(0, dtype);
+  const Val sizes = b.Mul(b.Add(sum(b.Mul(x, x)), eps), b.Add(sum(b.Mul(y, y)), eps));
+  const Val cosine = b.Div(sum(b.Mul(x, y)), b.Unary("Sqrt", sizes));
+  const Val apart = Positive(b, b.Sub(cosine, op.Scalar("margin", dtype)));
+  const Val losses = b.Add(b.Where(b.Equal(target, one), b.Sub(one, cosine), zero),
+                           b.Where(b.Equal(target, b.Scalar(-1, dtype)), apart, zero));
+  op.Return(Reduced(op, losses));
+}
+
+// ---------------------------------------------------------------- pairs of vectors
+
+Val PairDistance(Op& op, Val x, Val y, bool keepdims) {
+  Builder& b = op.b;
+  const Val difference = b.Add(b.Sub(x, y), op.Scalar("eps", x.dtype()));
+  return LastAxisNorm(b, difference, op.Float("p"), keepdims);
+}
+
+void PairwiseDistance(Op& op) {
+  const DType dtype = op.OutDType();
+  op.Return(PairDistance(op, op.Tensor("x1", dtype), op.Tensor("x2", dtype),
+                         op.Bool("keepdim")));
+}
+
+void TripletMarginLoss(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val anchor = op.Tensor("anchor", dtype), positive = op.Tensor("positive", dtype);
+  const Val negative = op.Tensor("negative", dtype);
+  const Val near = PairDistance(op, anchor, positive, /*keepdims=*/false);
+  Val far = PairDistance(op, anchor, negative, /*keepdims=*/false);
+  if (op.Bool("swap")) {
+    far = b.Min(far, PairDistance(op, positive, negative, /*keepdims=*/false));
+  }
+  const Val margin = op.Scalar("margin", dtype);
+  op.Return(Reduced(op, Positive(b, b.Sub(b.Add(margin, near), far))));
+}
+
+}  // namespace
+
+const Family kLoss = {"loss", {
+    {"aten::mse_loss", MseLoss},
+    {"aten::l1_loss", L1Loss},
+    {"aten::smooth_l1_loss", SmoothL1Loss},
+    {"aten::huber_loss", HuberLoss},
+    {"aten::binary_cross_entropy", BinaryCrossEntropy},
+    {"aten::binary_cross_entropy_with_logits", BinaryCrossEntropyWithLogits},
+    {"aten::kl_div", KlDiv},
+    {"aten::poisson_nll_loss", PoissonNllLoss},
+    {"aten::soft_margin_loss", SoftMarginLoss},
+    {"aten::hinge_embedding_loss", HingeEmbeddingLoss},
+    {"aten::margin_ranking_loss", MarginRankingLoss},
+    {"aten::cosine_embedding_loss", CosineEmbeddingLoss},
+    {"aten::pairwise_distance", PairwiseDistance},
+    {"aten::triplet_margin_loss", TripletMarginLoss},
+}};
+
+}  // namespace rules_onnx::lowering
