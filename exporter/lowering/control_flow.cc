@@ -183,11 +183,60 @@ void Loop(Op& op) {
   op.Return(std::move(results));
 }
 
+// ---------------------------------------------------------------- Scan
+
+// The body's parameters, carried values and then slices of the scanned tensors, typed as captured.
+void AddScanInputs(Op& op, const ir::Block& body, const Vals& inputs, Graph* graph) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const OutputType type = TypeOf(inputs[i], body.params[i]->type);
+    op.lowering.Set(body.params[i],
+                    op.b.SubgraphInput(graph, i < op.Arg("init").items.size() ? "carried" : "slice",
+                                       ValueType{type.kind, type.dtype, type.shape}));
+  }
+}
+
+void Scan(Op& op) {
+  const ir::Block& body = *op.node.blocks[0];
+  const size_t num_carried = op.Arg("init").items.size();
+  Vals inputs;
+  for (const char* list : {"init", "xs"}) {
+    for (const Item& item : op.Arg(list).items) {
+      inputs.push_back(Carried(op.b, item, body.params[inputs.size()]->type));
+      if (!inputs.back()) return;
+    }
+  }
+  Vals results;
+  const auto graph = op.b.Subgraph(
+      "body", [&](Graph* inner) { AddScanInputs(op, body, inputs, inner); },
+      [&] {
+        op.lowering.LowerNodes(body);
+        for (const Item& item : op.lowering.Results(body)) {
+          results.push_back(Carried(op.b, item, op.OutType(results.size())));
+        }
+        return results;
+      });
+  if (op.failed()) return;
+  std::vector<OutputType> types;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) return;
+    if (!op.Require(i >= num_carried || results[i].dtype() == inputs[i].dtype(),
+                    "the type of a value changes from one iteration of a scan to the next")) {
+      return;
+    }
+    types.push_back(TypeOf(results[i], op.OutType(i)));
+  }
+  op.Return(op.b.OpN("Scan", inputs,
+                     {{"body", graph},
+                      {"num_scan_inputs", static_cast<int64_t>(inputs.size() - num_carried)}},
+                     types.size(), types));
+}
+
 }  // namespace
 
 const Family kControlFlow = {"control_flow", {
     {"prim::If", If},
     {"prim::Loop", Loop},
+    {"prim::Scan", Scan},
 }};
 
 }  // namespace rules_onnx::lowering
