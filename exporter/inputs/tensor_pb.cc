@@ -2,11 +2,13 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/files/atomic_file.h"
 #include "exporter/files/input_file.h"
 #include "exporter/inputs/tensor.pb.h"
 
@@ -53,6 +55,13 @@ std::string Data(const proto::TensorProto& tensor, DType dtype) {
   }
 }
 
+// The type of a quantized tensor's integers; all others are themselves.
+DType Stored(DType dtype) {
+  if (dtype == DType::kQInt8) return DType::kInt8;
+  if (dtype == DType::kQUInt8) return DType::kUInt8;
+  return dtype == DType::kQInt32 ? DType::kInt32 : dtype;
+}
+
 absl::Status Refuse(const std::string& path, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(path, " ", why));
 }
@@ -89,6 +98,21 @@ absl::StatusOr<Inputs> ReadTensorPb(const std::string& path) {
   Inputs inputs = FromArguments(Value::OfTensor(std::move(tensor)));
   inputs.arguments[0].name = proto.name();
   return inputs;
+}
+
+absl::Status WriteTensorPb(const std::string& path, const std::string& name,
+                           const Tensor& tensor) {
+  const auto code = std::find(kDTypes.begin() + 1, kDTypes.end(), Stored(tensor.dtype));
+  if (code == kDTypes.end()) {
+    return Refuse(path, absl::StrCat("cannot be written: a TensorProto holds no ",
+                                     ir::DTypeName(tensor.dtype)));
+  }
+  proto::TensorProto proto;
+  for (const int64_t size : tensor.shape()) proto.add_dims(size);
+  proto.set_data_type(static_cast<int>(code - kDTypes.begin()));
+  proto.set_name(name);
+  proto.set_raw_data(tensor.bytes);
+  return files::WriteFile(path, proto.SerializeAsString());
 }
 
 }  // namespace rules_onnx::inputs

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "exporter/inputs/input.h"
 
@@ -11,6 +12,10 @@ namespace rules_onnx::inputs {
 
 // One positional argument, named as the tensor is.
 absl::StatusOr<Inputs> ReadTensorPb(const std::string& path);
+
+// Writes one tensor under a name; quantized ones as their integers. An error for types that a
+// TensorProto of these files cannot hold.
+absl::Status WriteTensorPb(const std::string& path, const std::string& name, const Tensor& tensor);
 
 }  // namespace rules_onnx::inputs
 

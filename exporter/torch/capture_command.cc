@@ -1,0 +1,66 @@
+#include <dlfcn.h>
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/diagnostics/diagnostics.h"
+#include "exporter/ir/print.h"
+#include "exporter/torch/command.h"
+#include "exporter/torch/script/capture_script.h"
+#include "exporter/torch/script/loader.h"
+
+namespace rules_onnx::torch_command {
+namespace {
+
+absl::Status LoadLibraries(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    // Stays loaded: what it registers is used until the process ends.
+    if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("--torch-library ", path, ": ", dlerror()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> ParameterNames(const c10::FunctionSchema& schema) {
+  std::vector<std::string> names;
+  for (const auto& argument : schema.arguments()) {
+    if (argument.name() != "self") names.push_back(argument.name());
+  }
+  return names;
+}
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+absl::Status Capture(const CaptureFlags& flags, diagnostics::Diagnostics* diagnostics) {
+  if (absl::Status status = LoadLibraries(flags.torch_libraries); !status.ok()) return status;
+  auto module = script::LoadProgram(flags.model);
+  if (!module.ok()) return module.status();
+  const auto program = script::PrepareProgram(*std::move(module), flags.options.training);
+  if (!program.ok()) return InFile(flags.model, program.status());
+  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, flags.options.input_names,
+                                  ParameterNames(program->schema()));
+  if (!inputs.ok()) return inputs.status();
+  auto captured =
+      script::CaptureScript(*program, *std::move(inputs), flags.options, diagnostics);
+  if (!captured.ok()) return InFile(flags.model, captured.status());
+  if (flags.print_raw) {
+    std::cout << ir::PrintGraph(captured->graph, {.debug = &captured->debug});
+    return absl::OkStatus();
+  }
+  return capture::FinishCapture(*std::move(captured), flags.options, flags.paths, diagnostics);
+}
+
+}  // namespace
+
+absl::Status RunCapture(const CaptureFlags& flags) {
+  diagnostics::Diagnostics diagnostics;
+  const absl::Status status = Capture(flags, &diagnostics);
+  std::cerr << diagnostics.ToText(false);
+  if (status.ok() && diagnostics.has_errors()) return absl::CancelledError("");
+  return status;
+}
+
+}  // namespace rules_onnx::torch_command

@@ -1,0 +1,509 @@
+// Branches and loops whose course the inputs decide; all others are followed or unrolled.
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/torch/script/converter.h"
+#include "exporter/torch/script/source.h"
+
+namespace rules_onnx::script {
+namespace {
+
+// Each retry makes at least one more list or entry a value; programs need few.
+constexpr int kMaxAttempts = 64;
+// Loops with a known count are unrolled up to this many nodes.
+constexpr int64_t kMaxUnrolledNodes = 20000;
+
+int64_t CountNodes(const torch::jit::Block* block) {
+  int64_t count = 0;
+  for (const torch::jit::Node* node : block->nodes()) {
+    ++count;
+    for (const torch::jit::Block* inner : node->blocks()) count += CountNodes(inner);
+  }
+  return count;
+}
+
+std::optional<bool> ConstantBool(const ItemRef& item) {
+  if (!item->is_constant() || !item->content.leaf.is_bool()) return std::nullopt;
+  return item->content.leaf.as_bool();
+}
+
+std::optional<int64_t> ConstantInt(const ItemRef& item) {
+  if (!item->is_constant() || !item->content.leaf.is_int()) return std::nullopt;
+  return item->content.leaf.as_int();
+}
+
+}  // namespace
+
+// Converts an inner block into a block of its own; whatever it changed of outer items is undone
+// and handed back.
+Converter::Branch Converter::ConvertInner(const JitBlock* block) {
+  Branch branch;
+  branch.block = std::make_unique<ir::Block>();
+  ir::Block* const outer = block_;
+  block_ = branch.block.get();
+  journals_.emplace_back();
+  const auto leave = [&] {
+    Journal journal = std::move(journals_.back());
+    journals_.pop_back();
+    for (auto& [item, before] : journal.before) {
+      branch.changed.emplace_back(item, item->content);
+      item->content = std::move(before);
+    }
+    block_ = outer;
+  };
+  try {
+    branch.raises = ConvertBlock(block);
+    if (!branch.raises) {
+      for (const JitValue* output : block->outputs()) branch.outputs.push_back(At(output));
+    }
+  } catch (...) {
+    leave();
+    throw;
+  }
+  leave();
+  return branch;
+}
+
+bool Converter::ConvertIf(const JitNode* node) {
+  const ItemRef condition = At(node->input(0));
+  const auto follow = [&](const JitBlock* block) {
+    if (ConvertBlock(block)) return true;
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      Define(node->outputs()[i], At(block->outputs()[i]));
+      if (untrusted_values_.count(block->outputs()[i])) {
+        untrusted_values_.insert(node->outputs()[i]);
+      }
+    }
+    return false;
+  };
+  if (const auto known = ConstantBool(condition)) return follow(node->blocks()[*known ? 0 : 1]);
+  const bool untrusted = Untrusted(node);
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    try {
+      Branch a = ConvertInner(node->blocks()[0]);
+      Branch b = ConvertInner(node->blocks()[1]);
+      if (a.raises && b.raises) return true;
+      if (a.raises || b.raises) {
+        Warn(node, "dropped-check",
+             "a check that depends on the inputs is dropped: the exported model does not raise");
+        return follow(node->blocks()[a.raises ? 1 : 0]);
+      }
+      AddPoint(node, DynamicPoint::Kind::kCondition);
+      auto emitted = graph_.NewNode("prim::If", {{"cond", ToArg(*condition)}});
+      std::vector<ItemRef> outputs;
+      for (size_t i = 0; i < node->outputs().size(); ++i) {
+        outputs.push_back(MergeItems(node, a.outputs[i], b.outputs[i], &a, &b, emitted.get()));
+        const bool inner = untrusted_values_.count(node->blocks()[0]->outputs()[i]) > 0 ||
+                           untrusted_values_.count(node->blocks()[1]->outputs()[i]) > 0;
+        if (untrusted || inner) untrusted_values_.insert(node->outputs()[i]);
+      }
+      MergeChanges(node, &a, &b, emitted.get());
+      ir::Node* placed = Emit(node, "prim::If", std::move(emitted->args));
+      placed->outputs = std::move(emitted->outputs);
+      placed->blocks.push_back(std::move(a.block));
+      placed->blocks.push_back(std::move(b.block));
+      for (size_t i = 0; i < outputs.size(); ++i) Define(node->outputs()[i], outputs[i]);
+      return false;
+    } catch (const NeedsValue& needs) {
+      MakeValue(node, needs.item);
+    }
+  }
+  Fail(node, "has branches that cannot be brought together");
+}
+
+// One item for two branches' results; where they differ, a result of the emitted If.
+ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b,
+                              Branch* branch_a, Branch* branch_b, ir::Node* emitted) {
+  if (SameContent(*a, *b)) return a;
+  const auto merged_leaf = [&](ir::Arg left, ir::Arg right) {
+    ir::Value* output =
+        graph_.NewValue(JoinTypes(TypeOfArg(left), TypeOfArg(right)));
+    emitted->outputs.push_back(output);
+    branch_a->block->results.push_back(std::move(left));
+    branch_b->block->results.push_back(std::move(right));
+    return Leaf(output);
+  };
+  if (a->is_leaf() && b->is_leaf()) return merged_leaf(a->content.leaf, b->content.leaf);
+  if (SameStructure(*a, *b) && a->kind() != Item::Kind::kObject) {
+    ItemRef merged = NewItem(a->kind());
+    merged->field_names = a->field_names;
+    merged->content.keys = a->content.keys;
+    for (size_t i = 0; i < a->content.items.size(); ++i) {
+      merged->content.items.push_back(MergeItems(node, a->content.items[i], b->content.items[i],
+                                                 branch_a, branch_b, emitted));
+    }
+    return merged;
+  }
+  const auto sequence = [](const Item& item) {
+    return item.is_list() || (item.is_value() && item.value()->type.is_list());
+  };
+  if (sequence(*a) && sequence(*b)) {
+    const auto value_in = [&](const ItemRef& item, Branch* branch) {
+      ir::Block* const outer = block_;
+      block_ = branch->block.get();
+      ir::Value* value = ListValue(node, item);
+      block_ = outer;
+      return value;
+    };
+    return merged_leaf(value_in(a, branch_a), value_in(b, branch_b));
+  }
+  Fail(node, "gives values of different structure in its two branches");
+}
+
+Item::Content Converter::ContentAfter(const Branch& branch, const ItemRef& item) const {
+  for (const auto& [changed, content] : branch.changed) {
+    if (changed == item) return content;
+  }
+  return item->content;
+}
+
+// Outer items that a branch changed get what holds after the If.
+void Converter::MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted) {
+  std::vector<ItemRef> items;
+  for (const Branch* branch : {a, b}) {
+    for (const auto& [item, content] : branch->changed) {
+      if (std::find(items.begin(), items.end(), item) == items.end()) items.push_back(item);
+    }
+  }
+  std::vector<std::pair<ItemRef, Item::Content>> merged;
+  for (const ItemRef& item : items) {
+    Item::Content left = ContentAfter(*a, item), right = ContentAfter(*b, item);
+    if (left.items.size() != right.items.size() || !(left.keys == right.keys)) {
+      if (item->is_list()) throw NeedsValue{item};
+      Fail(node, "adds a dict's key in one branch only");
+    }
+    Item::Content result = left;
+    for (size_t i = 0; i < left.items.size(); ++i) {
+      result.items[i] = MergeItems(node, left.items[i], right.items[i], a, b, emitted);
+    }
+    for (const Item::Content* side : {&left, &right}) {
+      for (const auto& [name, unused] : side->attributes) {
+        if (result.attributes.count(name) && side == &right && left.attributes.count(name)) continue;
+        const ItemRef from_a = left.attributes.count(name) ? left.attributes[name]
+                                                           : Attribute(item, name);
+        const ItemRef from_b = right.attributes.count(name) ? right.attributes[name]
+                                                            : Attribute(item, name);
+        result.attributes[name] = MergeItems(node, from_a, from_b, a, b, emitted);
+      }
+    }
+    merged.emplace_back(item, std::move(result));
+  }
+  for (auto& [item, content] : merged) {
+    Mutate(item);
+    item->content = std::move(content);
+  }
+}
+
+bool Converter::ConvertLoop(const JitNode* node) {
+  std::vector<ItemRef> state;
+  for (size_t i = 2; i < node->inputs().size(); ++i) state.push_back(At(node->input(i)));
+  ItemRef condition = At(node->input(1));
+  int64_t iteration = 0;
+  bool raised = false;
+  if (!Unroll(node, &state, &condition, &iteration, &raised)) {
+    if (!raised) ConvertDynamicLoop(node, std::move(state), condition, iteration);
+    return raised;
+  }
+  for (size_t i = 0; i < state.size(); ++i) Define(node->outputs()[i], state[i]);
+  return false;
+}
+
+// Follows the loop while its course is known; true if that is to its end.
+bool Converter::Unroll(const JitNode* node, std::vector<ItemRef>* state, ItemRef* condition,
+                       int64_t* iteration, bool* raised) {
+  const JitBlock* body = node->blocks()[0];
+  const auto trips = ConstantInt(At(node->input(0)));
+  const bool counted = trips && *trips < std::numeric_limits<int64_t>::max();
+  const int64_t limit =
+      std::min(Contexts::kMaxIterations, kMaxUnrolledNodes / std::max<int64_t>(CountNodes(body), 1));
+  if (trips && *trips <= 0) return true;
+  if (!trips || (counted && *trips > limit)) return ConstantBool(*condition) == false;
+  const std::vector<int> outer = contexts_;
+  while (true) {
+    const auto goes_on = ConstantBool(*condition);
+    if (goes_on == false || *iteration >= *trips) return true;
+    if (!goes_on || *iteration >= limit) return false;
+    std::set<int> inside;
+    for (const int context : outer) {
+      const int child = input_.contexts->Find(context, node, *iteration);
+      if (child >= 0) inside.insert(child);
+    }
+    contexts_.assign(inside.begin(), inside.end());
+    Define(body->inputs()[0], Leaf(*iteration));
+    for (size_t i = 0; i < state->size(); ++i) Define(body->inputs()[i + 1], (*state)[i]);
+    *raised = ConvertBlock(body);
+    contexts_ = outer;
+    if (*raised) return false;
+    *condition = At(body->outputs()[0]);
+    for (size_t i = 0; i < state->size(); ++i) {
+      (*state)[i] = At(body->outputs()[i + 1]);
+      if (untrusted_values_.count(body->outputs()[i + 1])) {
+        untrusted_values_.insert(body->inputs()[i + 1]);
+        untrusted_values_.insert(node->outputs()[i]);
+      }
+    }
+    ++*iteration;
+  }
+}
+
+// A parameter of the loop's body for each leaf of what is carried.
+ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, ir::Block* body,
+                             ir::Arg::List* carried) {
+  if (initial->kind() == Item::Kind::kObject) return initial;
+  if (initial->is_leaf()) {
+    ir::Value* param = graph_.NewValue(JoinTypes(TypeOfItem(*initial), seen));
+    body->params.push_back(param);
+    carried->push_back(initial->content.leaf);
+    return Leaf(param);
+  }
+  ItemRef whole = NewItem(initial->kind());
+  whole->field_names = initial->field_names;
+  whole->content.keys = initial->content.keys;
+  for (size_t i = 0; i < initial->content.items.size(); ++i) {
+    ir::Type part;
+    if (initial->is_list() && seen.elements.size() == 1) part = seen.elements[0];
+    if (!initial->is_list() && i < seen.elements.size()) part = seen.elements[i];
+    whole->content.items.push_back(LoopParam(initial->content.items[i], part, body, carried));
+  }
+  return whole;
+}
+
+// Adds the body's results for one carried item. False if a list had to become a value first, so
+// that the body must be converted again.
+bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const ItemRef& initial,
+                              const ItemRef& result, ir::Block* body) {
+  if (param->kind() == Item::Kind::kObject) {
+    if (param != result) Fail(node, "carries different objects");
+    return true;
+  }
+  if (param->is_leaf() && result->is_leaf()) {
+    body->results.push_back(result->content.leaf);
+    return true;
+  }
+  if (param->is_value() && param->value()->type.is_list() && result->is_list()) {
+    ir::Block* const outer = block_;
+    block_ = body;
+    body->results.push_back(ir::Arg(ListValue(node, result)));
+    block_ = outer;
+    return true;
+  }
+  if (param->is_list() && !SameStructure(*param, *result)) {
+    MakeValue(node, initial);
+    return false;
+  }
+  if (!SameStructure(*param, *result)) Fail(node, "carries a value that changes its structure");
+  for (size_t i = 0; i < param->content.items.size(); ++i) {
+    if (!CarriedResult(node, param->content.items[i], initial->content.items[i],
+                       result->content.items[i], body)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ItemRef Converter::LoopOutput(const ItemRef& param, const std::vector<ir::Type>& result_types,
+                              size_t* next, ir::Node* emitted) {
+  if (param->kind() == Item::Kind::kObject) return param;
+  if (param->is_leaf()) {
+    // After no iteration it is the initial value, after some a result.
+    ir::Value* output =
+        graph_.NewValue(JoinTypes(param->value()->type, result_types[(*next)++]));
+    emitted->outputs.push_back(output);
+    return Leaf(output);
+  }
+  ItemRef whole = NewItem(param->kind());
+  whole->field_names = param->field_names;
+  whole->content.keys = param->content.keys;
+  for (const ItemRef& part : param->content.items) {
+    whole->content.items.push_back(LoopOutput(part, result_types, next, emitted));
+  }
+  return whole;
+}
+
+ItemRef Converter::SlotItem(const Slot& slot) {
+  if (slot.holder->kind() == Item::Kind::kObject) return Attribute(slot.holder, slot.attribute);
+  return slot.holder->content.items[slot.index];
+}
+
+void Converter::SetSlot(const Slot& slot, ItemRef item) {
+  Mutate(slot.holder);
+  if (slot.holder->kind() == Item::Kind::kObject) {
+    slot.holder->content.attributes[slot.attribute] = std::move(item);
+  } else {
+    slot.holder->content.items[slot.index] = std::move(item);
+  }
+}
+
+void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> state,
+                                   const ItemRef& condition, int64_t done) {
+  const JitBlock* body = node->blocks()[0];
+  const std::vector<int> outer_contexts = contexts_;
+  std::set<int> inside;
+  for (const int context : outer_contexts) {
+    const std::vector<int> children = input_.contexts->Children(context, node);
+    for (size_t i = static_cast<size_t>(std::min<int64_t>(
+             done, static_cast<int64_t>(std::max<size_t>(children.size(), 1)) - 1));
+         i < children.size(); ++i) {
+      inside.insert(children[i]);
+    }
+  }
+  ir::Arg trips = ToArg(*At(node->input(0)));
+  if (done > 0 && trips.is_int() && trips.as_int() < std::numeric_limits<int64_t>::max()) {
+    trips = trips.as_int() - done;
+  }
+  AddPoint(node, DynamicPoint::Kind::kLoop);
+  std::set<size_t> invariant;
+  std::vector<Slot> slots;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    Branch branch;
+    ir::Arg::List carried;
+    std::vector<ItemRef> params, slot_params, slot_initials;
+    ir::Block head;
+    ir::Value* index = graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt), "i");
+    head.params.push_back(index);
+    bool again = false;
+    // Parameters belong to the body: what it does to them is no change of outer items.
+    journals_.emplace_back();
+    for (size_t i = 0; i < state.size(); ++i) {
+      const ir::Type seen = typing_.TypeOf(body->inputs()[i + 1],
+                                           {inside.begin(), inside.end()}, Typing::Hints(), false);
+      params.push_back(invariant.count(i) ? state[i]
+                                          : LoopParam(state[i], seen, &head, &carried));
+      Define(body->inputs()[i + 1], params[i]);
+    }
+    for (const Slot& slot : slots) {
+      slot_initials.push_back(SlotItem(slot));
+      slot_params.push_back(LoopParam(slot_initials.back(), ir::Type(), &head, &carried));
+    }
+    journals_.pop_back();
+    std::vector<ItemRef> kept;
+    for (size_t s = 0; s < slots.size(); ++s) {
+      kept.push_back(SlotItem(slots[s]));
+      SetSlot(slots[s], slot_params[s]);
+    }
+    contexts_.assign(inside.begin(), inside.end());
+    Define(body->inputs()[0], Leaf(index));
+    const auto restore = [&] {
+      contexts_ = outer_contexts;
+      for (size_t s = 0; s < slots.size(); ++s) SetSlot(slots[s], kept[s]);
+    };
+    try {
+      branch = ConvertLoopBody(node, index, done);
+    } catch (const NeedsValue& needs) {
+      restore();
+      MakeValue(node, needs.item);
+      continue;
+    } catch (...) {
+      restore();
+      throw;
+    }
+    std::vector<ItemRef> slot_results;
+    for (size_t s = 0; s < slots.size(); ++s) {
+      const Item::Content after = ContentAfter(branch, slots[s].holder);
+      slot_results.push_back(slots[s].holder->kind() == Item::Kind::kObject
+                                 ? after.attributes.at(slots[s].attribute)
+                                 : after.items.at(slots[s].index));
+    }
+    restore();
+    if (branch.raises) Fail(node, "raises an error in every iteration");
+    for (const auto& [item, after] : branch.changed) {
+      again = AddSlots(node, item, after, &slots) || again;
+    }
+    for (size_t i = 0; i < state.size(); ++i) {
+      if (!invariant.count(i) && SameContent(*params[i], *branch.outputs[i + 1])) {
+        invariant.insert(i);
+        again = true;
+      }
+    }
+    if (again) continue;
+    branch.block->params = head.params;
+    branch.block->results.push_back(ToArg(*branch.outputs[0]));
+    bool whole = true;
+    for (size_t i = 0; i < state.size() && whole; ++i) {
+      if (invariant.count(i)) continue;
+      whole = CarriedResult(node, params[i], state[i], branch.outputs[i + 1], branch.block.get());
+    }
+    for (size_t s = 0; s < slots.size() && whole; ++s) {
+      whole = CarriedResult(node, slot_params[s], slot_initials[s], slot_results[s],
+                            branch.block.get());
+    }
+    if (!whole) continue;
+    std::vector<ir::Type> result_types;
+    for (size_t i = 1; i < branch.block->results.size(); ++i) {
+      result_types.push_back(TypeOfArg(branch.block->results[i]));
+      ir::Type& param = branch.block->params[i]->type;
+      if (param.is_list()) param = JoinTypes(param, result_types.back());
+    }
+    if (done > 0 && !trips.is_int()) {
+      ir::Node* rest = Emit(node, "aten::sub.int", {{"a", trips}, {"b", done}});
+      rest->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
+      trips = ir::Arg(rest->output());
+    }
+    ir::Node* loop = Emit(node, "prim::Loop",
+                          {{"max_trip_count", trips},
+                           {"cond", ToArg(*condition)},
+                           {"carried", std::move(carried)}});
+    loop->blocks.push_back(std::move(branch.block));
+    size_t next = 0;
+    for (size_t i = 0; i < state.size(); ++i) {
+      Define(node->outputs()[i], invariant.count(i)
+                                     ? state[i]
+                                     : LoopOutput(params[i], result_types, &next, loop));
+      if (Untrusted(node)) untrusted_values_.insert(node->outputs()[i]);
+    }
+    for (size_t s = 0; s < slots.size(); ++s) {
+      SetSlot(slots[s], LoopOutput(slot_params[s], result_types, &next, loop));
+    }
+    return;
+  }
+  Fail(node, "carries values whose structure does not settle");
+}
+
+// The body with its counter, which goes on from the iterations that were unrolled before it.
+Converter::Branch Converter::ConvertLoopBody(const JitNode* node, ir::Value* index, int64_t done) {
+  const JitBlock* body = node->blocks()[0];
+  if (done == 0) return ConvertInner(body);
+  auto add = graph_.NewNode("aten::add.int", {{"a", ir::Arg(index)}, {"b", done}});
+  add->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
+  Define(body->inputs()[0], Leaf(add->output()));
+  Branch branch = ConvertInner(body);
+  branch.block->nodes.insert(branch.block->nodes.begin(), std::move(add));
+  return branch;
+}
+
+// Records which entries of an outer item a loop changed. True if there are new ones; a list that
+// changes becomes a value.
+bool Converter::AddSlots(const JitNode* node, const ItemRef& item, const Item::Content& after,
+                         std::vector<Slot>* slots) {
+  const auto add = [&](Slot slot) {
+    const bool known = std::any_of(slots->begin(), slots->end(), [&](const Slot& other) {
+      return other.holder == slot.holder && other.attribute == slot.attribute &&
+             other.index == slot.index;
+    });
+    if (!known) slots->push_back(std::move(slot));
+    return !known;
+  };
+  if (item->is_list()) {
+    MakeValue(node, item);
+    return true;
+  }
+  bool added = false;
+  for (const auto& [name, value] : after.attributes) {
+    const auto before = item->content.attributes.find(name);
+    if (before != item->content.attributes.end() && SameContent(*before->second, *value)) continue;
+    if (value->kind() == Item::Kind::kObject) continue;
+    added = add({item, name, 0}) || added;
+  }
+  if (item->kind() == Item::Kind::kDict) {
+    if (!(after.keys == item->content.keys)) Fail(node, "adds or removes keys of a dict");
+    for (size_t i = 0; i < after.items.size(); ++i) {
+      if (!SameContent(*after.items[i], *item->content.items[i])) {
+        added = add({item, "", i}) || added;
+      }
+    }
+  }
+  return added;
+}
+
+}  // namespace rules_onnx::script

@@ -1,0 +1,133 @@
+// Inputs, outputs and weights of the captured graph.
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "exporter/torch/script/converter.h"
+
+namespace rules_onnx::script {
+
+using inputs::Value;
+using ValueKind = inputs::Value::Kind;
+
+void Converter::DefineInputs() {
+  const auto params = program_.graph->block()->inputs();
+  ItemRef self = NewItem(Item::Kind::kObject);
+  self->object = program_.module._ivalue();
+  objects_[self->object.get()] = self;
+  Define(params[0], self);
+  const auto& parameters = program_.schema().arguments();
+  for (size_t i = 0; i + 1 < params.size(); ++i) {
+    const torch_values::BoundArgument& argument = (*input_.arguments)[i];
+    if (argument.is_default) {
+      Define(params[i + 1], FromIValue(*parameters[i + 1].default_value()));
+    } else {
+      Define(params[i + 1], InputItem(argument.value, argument.name));
+    }
+    if (input_.untrusted_inputs.count(argument.name)) untrusted_values_.insert(params[i + 1]);
+  }
+}
+
+ItemRef Converter::InputItem(const Value& value, const std::string& path) {
+  ir::Type type;
+  switch (value.kind) {
+    case ValueKind::kNone:
+      return Leaf(ir::Arg());
+    case ValueKind::kString:
+      return Leaf(value.text);
+    case ValueKind::kTuple:
+    case ValueKind::kList: {
+      ItemRef whole = NewItem(value.kind == ValueKind::kTuple ? Item::Kind::kTuple
+                                                              : Item::Kind::kList);
+      for (size_t i = 0; i < value.elements.size(); ++i) {
+        whole->content.items.push_back(
+            InputItem(value.elements[i], absl::StrCat(path, ".", i)));
+      }
+      return whole;
+    }
+    case ValueKind::kDict: {
+      ItemRef dict = NewItem(Item::Kind::kDict);
+      for (size_t i = 0; i < value.elements.size(); ++i) {
+        const Value& key = value.keys[i];
+        const bool text = key.kind == ValueKind::kString;
+        dict->content.keys.push_back(text ? ir::Arg(key.text) : ir::Arg(key.integer));
+        dict->content.items.push_back(InputItem(
+            value.elements[i],
+            absl::StrCat(path, ".", text ? key.text : absl::StrCat(key.integer))));
+      }
+      return dict;
+    }
+    case ValueKind::kTensor: {
+      ir::Shape shape;
+      for (const inputs::Axis& axis : value.tensor.axes) {
+        shape.push_back(axis.symbol.empty() ? ir::Dim(axis.size) : ir::Dim::Symbol(axis.symbol));
+      }
+      type = ir::Type::Tensor(value.tensor.dtype, std::move(shape));
+      break;
+    }
+    case ValueKind::kInt:
+      type = ir::Type::Scalar(ir::Type::Kind::kInt);
+      break;
+    case ValueKind::kFloat:
+      type = ir::Type::Scalar(ir::Type::Kind::kFloat);
+      break;
+    case ValueKind::kBool:
+      type = ir::Type::Scalar(ir::Type::Kind::kBool);
+      break;
+  }
+  ir::Value* param = graph_.NewValue(std::move(type), path);
+  graph_.main.params.push_back(param);
+  return Leaf(param);
+}
+
+void Converter::AddOutputs() {
+  const bool taken = std::any_of(
+      graph_.main.params.begin(), graph_.main.params.end(), [](const ir::Value* param) {
+        return param->name == "out" || absl::StartsWith(param->name, "out.");
+      });
+  FlattenOutput(At(program_.graph->block()->outputs()[0]), taken ? "output" : "out");
+}
+
+void Converter::FlattenOutput(const ItemRef& item, const std::string& path) {
+  switch (item->kind()) {
+    case Item::Kind::kLeaf: {
+      const ir::Arg& leaf = item->content.leaf;
+      if (leaf.is_none() || leaf.is_string()) {
+        graph_.dropped_outputs.push_back({path, leaf.is_none() ? "None" : "str"});
+        return;
+      }
+      graph_.main.results.push_back(leaf);
+      graph_.output_names.push_back(path);
+      return;
+    }
+    case Item::Kind::kObject:
+      graph_.dropped_outputs.push_back({path, "an object"});
+      return;
+    case Item::Kind::kDict:
+      for (size_t i = 0; i < item->content.items.size(); ++i) {
+        const ir::Arg& key = item->content.keys[i];
+        FlattenOutput(item->content.items[i],
+                      absl::StrCat(path, ".", key.is_string() ? key.as_string()
+                                                              : absl::StrCat(key.as_int())));
+      }
+      return;
+    default:
+      for (size_t i = 0; i < item->content.items.size(); ++i) {
+        const bool named = i < item->field_names.size();
+        FlattenOutput(item->content.items[i],
+                      absl::StrCat(path, ".", named ? item->field_names[i] : absl::StrCat(i)));
+      }
+  }
+}
+
+void Converter::FinishWeights() {
+  weights_.Finish(&result_.program);
+  // Blocks that were converted in vain leave nothing behind.
+  std::set<int32_t> kept;
+  ir::ForEachNode(graph_.main, [&](const ir::Node& node) { kept.insert(node.id); });
+  for (auto it = result_.program.debug.begin(); it != result_.program.debug.end();) {
+    it = kept.count(it->first) ? std::next(it) : result_.program.debug.erase(it);
+  }
+}
+
+}  // namespace rules_onnx::script

@@ -1,0 +1,452 @@
+#include "exporter/torch/script/converter.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/api/object.h>
+#include <torch/csrc/jit/ir/constants.h>
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "exporter/torch/script/shape_rules.h"
+#include "exporter/torch/script/source.h"
+#include "exporter/torch/values/tensors.h"
+
+namespace rules_onnx::script {
+namespace {
+
+namespace prim = c10::prim;
+
+std::string OpName(const torch::jit::Node* node) {
+  const auto* schema = node->maybeSchema();
+  if (schema == nullptr) return node->kind().toQualString();
+  const std::string& overload = schema->overload_name();
+  return overload.empty() ? schema->name() : absl::StrCat(schema->name(), ".", overload);
+}
+
+c10::TypeKind ScalarKind(const c10::Argument& argument) {
+  const auto optional = argument.real_type()->cast<c10::OptionalType>();
+  return optional ? optional->getElementType()->kind() : argument.real_type()->kind();
+}
+
+// Where tensors live and how they are laid out means nothing to ONNX.
+bool IsPlacement(const c10::Argument& argument) {
+  switch (ScalarKind(argument)) {
+    case c10::TypeKind::DeviceObjType:
+    case c10::TypeKind::LayoutType:
+    case c10::TypeKind::MemoryFormatType:
+    case c10::TypeKind::GeneratorType:
+    case c10::TypeKind::StreamObjType:
+      return true;
+    default: {
+      const std::string& name = argument.name();
+      return name == "device" || name == "layout" || name == "pin_memory" ||
+             name == "memory_format" || name == "generator" || name == "non_blocking";
+    }
+  }
+}
+
+bool IsDType(const c10::Argument& argument) {
+  return ScalarKind(argument) == c10::TypeKind::ScalarTypeType || argument.name() == "dtype";
+}
+
+// "x" of `x.2`; "" for a value without a name.
+std::string NameOf(const torch::jit::Value* value) {
+  return value->hasDebugName() ? value->debugNameBase() : "";
+}
+
+}  // namespace
+
+absl::StatusOr<Conversion> Convert(const ConvertInput& input) {
+  try {
+    return Converter(input).Run();
+  } catch (const ConvertError& error) {
+    return error.status;
+  } catch (const std::exception& exception) {
+    return absl::InternalError(absl::StrCat("the program cannot be converted: ",
+                                            torch_values::ExceptionText(exception)));
+  }
+}
+
+Converter::Converter(const ConvertInput& input)
+    : input_(input),
+      program_(*input.program),
+      typing_(input.runs),
+      weights_(program_.module),
+      graph_(result_.program.graph) {}
+
+Conversion Converter::Run() {
+  block_ = &graph_.main;
+  DefineInputs();
+  if (ConvertBlock(program_.graph->block())) {
+    throw ConvertError{absl::InvalidArgumentError("the program raises an error on every path")};
+  }
+  AddOutputs();
+  FinishWeights();
+  return std::move(result_);
+}
+
+bool Converter::ConvertBlock(const JitBlock* block) {
+  for (const JitNode* node : block->nodes()) {
+    if (ConvertNode(node)) return true;
+  }
+  return false;
+}
+
+// True if the program raises here.
+bool Converter::ConvertNode(const JitNode* node) {
+  switch (node->kind()) {
+    case prim::RaiseException:
+      return true;
+    case prim::If:
+      return ConvertIf(node);
+    case prim::Loop:
+      return ConvertLoop(node);
+    case prim::Print:
+    case c10::aten::warn:
+      return false;
+    case prim::Constant:
+      Define(node->output(), FromIValue(*torch::jit::toIValue(node->output())));
+      return false;
+    case prim::GetAttr:
+      ConvertGetAttr(node);
+      return false;
+    case prim::SetAttr: {
+      const ItemRef object = At(node->input(0));
+      Mutate(object);
+      object->content.attributes[node->s(c10::attr::name)] = At(node->input(1));
+      return false;
+    }
+    default:
+      break;
+  }
+  if (!ConvertStructure(node) && !ConvertListOperator(node) && !ConvertDictOperator(node) &&
+      !ConvertQuery(node) && !FoldConstants(node)) {
+    EmitOperator(node);
+  }
+  return false;
+}
+
+void Converter::ConvertGetAttr(const JitNode* node) {
+  const ItemRef object = At(node->input(0));
+  if (object->kind() != Item::Kind::kObject) Fail(node, "reads an attribute of no object");
+  Define(node->output(), Attribute(object, node->s(c10::attr::name)));
+}
+
+ItemRef Converter::Attribute(const ItemRef& object, const std::string& name) {
+  const auto at = object->content.attributes.find(name);
+  if (at != object->content.attributes.end()) return at->second;
+  if (object->object == nullptr) {
+    throw ConvertError{absl::InvalidArgumentError(
+        absl::StrCat("attribute ", name, " is read before it is assigned"))};
+  }
+  const c10::IValue value = object->object->getAttr(name);
+  const std::string path =
+      object->path.empty() ? name : absl::StrCat(object->path, ".", name);
+  ItemRef item;
+  if (value.isObject()) {
+    ItemRef& known = objects_[value.toObject().get()];
+    if (known == nullptr) {
+      known = NewItem(Item::Kind::kObject);
+      known->depth = 0;
+      known->object = value.toObject();
+      known->path = path;
+    }
+    item = known;
+  } else if (value.isTensor() && value.toTensor().defined()) {
+    item = FromTensor(value.toTensor(), path);
+  } else {
+    item = FromIValue(value);
+  }
+  item->depth = 0;
+  object->content.attributes[name] = item;
+  return item;
+}
+
+ir::Node* Converter::Emit(const JitNode* origin, std::string op,
+                          std::vector<ir::NamedArg> args) {
+  auto node = graph_.NewNode(std::move(op), std::move(args));
+  auto [place, is_new] = places_.try_emplace(origin);
+  if (is_new) place->second = {ScopeOf(origin, program_.class_name), LocationOf(origin)};
+  node->scope = place->second.first;
+  if (!place->second.second.file.empty()) result_.program.debug[node->id] = place->second.second;
+  block_->nodes.push_back(std::move(node));
+  return block_->nodes.back().get();
+}
+
+ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
+                                const c10::Argument& argument) {
+  if (IsPlacement(argument)) return ir::Arg();
+  const ItemRef& item = At(node->input(index));
+  if (item->kind() == Item::Kind::kObject || item->kind() == Item::Kind::kDict) {
+    Fail(node, absl::StrCat("takes ", item->kind() == Item::Kind::kDict ? "a dict" : "an object",
+                            " as ", argument.name(), ", which the graph cannot hold"));
+  }
+  if (item->is_leaf() && item->content.leaf.is_literal() && argument.alias_info() != nullptr) {
+    MakeValue(node, item);
+  }
+  if (item->is_list() && argument.alias_info() != nullptr && argument.alias_info()->isWrite()) {
+    MakeValue(node, item);
+  }
+  const ir::Arg arg = ToArg(*item);
+  if (IsDType(argument) && arg.is_int()) {
+    return torch_values::DTypeOf(static_cast<at::ScalarType>(arg.as_int()));
+  }
+  if (ScalarKind(argument) == c10::TypeKind::FloatType && arg.is_int()) {
+    return static_cast<double>(arg.as_int());
+  }
+  return arg;
+}
+
+void Converter::EmitOperator(const JitNode* node) {
+  const auto* schema = node->maybeSchema();
+  if (schema == nullptr) Fail(node, "cannot be exported");
+  std::vector<ir::NamedArg> args;
+  for (size_t i = 0; i < node->inputs().size(); ++i) {
+    if (i < schema->arguments().size()) {
+      const c10::Argument& argument = schema->arguments()[i];
+      args.push_back({argument.name(), BindArgument(node, i, argument)});
+    } else {
+      args.push_back({absl::StrCat("arg", i), ToArg(*At(node->input(i)))});
+    }
+  }
+  const std::string op = OpName(node);
+  if (!absl::StartsWith(op, "aten::") && !absl::StartsWith(op, "prim::")) {
+    graph_.custom_schemas[op] = toString(*schema);
+  }
+  if (ReadsNumber(node)) {
+    const bool is_int = node->output()->type()->kind() == c10::TypeKind::IntType ||
+                        node->output()->type()->kind() == c10::TypeKind::NumberType;
+    if (is_int) AddPoint(node, DynamicPoint::Kind::kNumber);
+  }
+  AddDataSymbols(node);
+  DefineOutputs(node, Emit(node, op, std::move(args)));
+}
+
+// Names the sizes (or the number) that this node takes from values.
+void Converter::AddDataSymbols(const JitNode* node) {
+  std::vector<int64_t> sizes;
+  const bool number = point_nodes_.count(node) > 0 && ReadsNumber(node);
+  bool data_dependent = number;
+  if (node->outputs().empty()) return;
+  const std::vector<Observed> seen = typing_.Seen(node->output(0), contexts_);
+  for (size_t r = 0; r < seen.size(); ++r) {
+    Observed one = seen[r];
+    const auto axis = (*input_.runs)[r].record.data_axes.find(node);
+    int64_t size = -1;
+    if (axis != (*input_.runs)[r].record.data_axes.end()) {
+      data_dependent = true;
+      if (one.kind == ir::Type::Kind::kList && !one.elements.empty()) {
+        const Observed item = one.elements[0];
+        one = item;
+      }
+      if (one.sizes && !one.sizes->empty()) {
+        const auto rank = static_cast<int64_t>(one.sizes->size());
+        const int64_t at = axis->second < 0 ? axis->second + rank : axis->second;
+        if (at < rank) size = (*one.sizes)[static_cast<size_t>(at)];
+      }
+    } else if (number) {
+      size = one.number.value_or(-1);
+    }
+    sizes.push_back(size);
+  }
+  if (!data_dependent) return;
+  if (!number) AddPoint(node, DynamicPoint::Kind::kSize);
+  const auto known = symbols_.find({node, contexts_});
+  if (known != symbols_.end()) return;
+  std::string name = absl::StrCat("u", symbols_.size());
+  while (typing_.bindings().front().count(name)) absl::StrAppend(&name, "_");
+  if (!typing_.AddSymbol(name, sizes)) return;
+  symbols_[{node, contexts_}] = name;
+  graph_.symbols[name] = ir::SymbolInfo{.example = sizes[0], .data_dependent = true};
+}
+
+void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
+  const bool untrusted = Untrusted(node);
+  const auto* schema = node->maybeSchema();
+  std::vector<std::pair<const JitValue*, ir::Value*>> made;
+  for (const JitValue* output : node->outputs()) {
+    std::vector<DimHints> hints;
+    const auto symbol = symbols_.find({node, contexts_});
+    const Typing::Hints hints_of = [&](size_t axis) {
+      // The rank is known only now; all results of a node share its hints.
+      if (hints.size() <= axis) hints = HintsFor(*emitted, std::max(axis + 1, hints.size()));
+      DimHints own = hints[axis];
+      if (symbol != symbols_.end()) own.derived.insert(own.derived.begin(), ir::Dim::Symbol(symbol->second));
+      return own;
+    };
+    const std::vector<Observed> seen = typing_.Seen(output, contexts_);
+    size_t rank = 0;
+    for (const Observed& o : seen) rank = std::max(rank, o.sizes ? o.sizes->size() : 0);
+    if (rank > 0 && input_.runs->size() > 1) hints = HintsFor(*emitted, rank);
+    ir::Type type = typing_.TypeOf(output, contexts_,
+                                   input_.runs->size() > 1 ? hints_of : Typing::Hints(), untrusted);
+    made.emplace_back(output, graph_.NewValue(std::move(type), NameOf(output)));
+    emitted->outputs.push_back(made.back().second);
+    if (untrusted) untrusted_values_.insert(output);
+  }
+  for (size_t i = 0; i < made.size(); ++i) {
+    const auto& [output, value] = made[i];
+    // A list operator that returns the list it wrote.
+    if (value->type.is_list() && schema != nullptr && schema->is_mutable() && i == 0 &&
+        At(node->input(0))->is_value()) {
+      Define(output, At(node->input(0)));
+      ir::Type& list = At(node->input(0))->value()->type;
+      if (list.is_list()) list = JoinTypes(list, value->type);
+      continue;
+    }
+    const std::vector<Observed> seen = typing_.Seen(output, contexts_);
+    const bool fixed = value->type.is_list() &&
+                       std::all_of(seen.begin(), seen.end(), [&](const Observed& o) {
+                         return o.kind == ir::Type::Kind::kList && !o.length_varies &&
+                                o.elements.size() == seen[0].elements.size();
+                       });
+    Define(output, Unpacked(node, value, fixed && !untrusted ? seen[0].elements.size() : 0));
+  }
+}
+
+// The value, taken apart where it is a tuple or a list of tensors of a fixed length.
+ItemRef Converter::Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length) {
+  const bool tuple = value->type.kind == ir::Type::Kind::kTuple;
+  const bool list = value->type.is_list() && value->type.elements[0].is_tensor() &&
+                    fixed_length > 0;
+  if (!tuple && !list) return Leaf(value);
+  ir::Node* unpack = Emit(origin, tuple ? "prim::TupleUnpack" : "prim::ListUnpack",
+                          {{"self", ir::Arg(value)}});
+  const size_t count = tuple ? value->type.elements.size() : fixed_length;
+  ItemRef whole = NewItem(tuple ? Item::Kind::kTuple : Item::Kind::kList);
+  whole->field_names = value->type.field_names;
+  for (size_t i = 0; i < count; ++i) {
+    ir::Value* part = graph_.NewValue(value->type.elements[tuple ? i : 0]);
+    unpack->outputs.push_back(part);
+  }
+  if (list && origin->outputs().size() == 1 && !Untrusted(origin)) {
+    const std::vector<ir::Type> types = typing_.ItemTypes(origin->output(0), contexts_);
+    for (size_t i = 0; i < types.size() && i < count; ++i) unpack->outputs[i]->type = types[i];
+  }
+  for (ir::Value* part : unpack->outputs) whole->content.items.push_back(Leaf(part));
+  return whole;
+}
+
+bool Converter::Untrusted(const JitNode* node) const {
+  if (input_.untrusted.count(node)) return true;
+  return std::any_of(node->inputs().begin(), node->inputs().end(), [&](const JitValue* input) {
+    return untrusted_values_.count(input) > 0;
+  });
+}
+
+void Converter::AddPoint(const JitNode* node, DynamicPoint::Kind kind) {
+  if (point_nodes_.insert(node).second) result_.points.push_back({node, kind});
+}
+
+void Converter::Fail(const JitNode* node, const std::string& message) const {
+  const std::string place = LocationText(LocationOf(node));
+  throw ConvertError{absl::UnimplementedError(absl::StrCat(
+      place, place.empty() ? "" : ": ", node->kind().toQualString(), " ", message))};
+}
+
+void Converter::Warn(const JitNode* node, const std::string& id, const std::string& message) {
+  result_.warnings.push_back({.severity = diagnostics::Severity::kWarning,
+                              .id = id,
+                              .message = message,
+                              .op = node->kind().toQualString(),
+                              .scope = ScopeOf(node, program_.class_name),
+                              .location = LocationText(LocationOf(node))});
+}
+
+ItemRef Converter::NewItem(Item::Kind kind) {
+  auto item = std::make_shared<Item>();
+  item->content.kind = kind;
+  item->depth = static_cast<int>(journals_.size());
+  return item;
+}
+
+ItemRef Converter::Leaf(ir::Arg arg) {
+  ItemRef item = NewItem(Item::Kind::kLeaf);
+  item->content.leaf = std::move(arg);
+  return item;
+}
+
+ItemRef Converter::ListOf(std::vector<ItemRef> items) {
+  ItemRef list = NewItem(Item::Kind::kList);
+  list->content.items = std::move(items);
+  return list;
+}
+
+ItemRef& Converter::At(const JitValue* value) { return env_.at(value); }
+
+void Converter::Define(const JitValue* value, ItemRef item) { env_[value] = std::move(item); }
+
+void Converter::Mutate(const ItemRef& item) {
+  if (journals_.empty() || item->depth >= static_cast<int>(journals_.size())) return;
+  auto& before = journals_.back().before;
+  const bool known = std::any_of(before.begin(), before.end(),
+                                 [&](const auto& entry) { return entry.first == item; });
+  if (!known) before.emplace_back(item, item->content);
+}
+
+ir::Value* Converter::ListValue(const JitNode* origin, const ItemRef& item) {
+  if (item->is_value()) return item->value();
+  ir::Type type = TypeOfItem(*item);
+  ir::Node* node = Emit(origin, "prim::ListConstruct", {{"items", ToArg(*item)}});
+  node->outputs.push_back(graph_.NewValue(std::move(type)));
+  return node->output();
+}
+
+void Converter::MakeValue(const JitNode* origin, const ItemRef& item) {
+  if (item->is_value()) return;
+  if (item->depth < static_cast<int>(journals_.size())) throw NeedsValue{item};
+  ir::Value* value = nullptr;
+  if (item->is_list()) {
+    value = ListValue(origin, item);
+  } else {
+    ir::Node* node = Emit(origin, "prim::Constant", {{"value", item->content.leaf}});
+    node->outputs.push_back(graph_.NewValue(TypeOfItem(*item)));
+    value = node->output();
+  }
+  item->content = Item::Content{.leaf = ir::Arg(value)};
+}
+
+ItemRef Converter::FromTensor(const at::Tensor& tensor, const std::string& path) {
+  constexpr size_t kMaxLiteralBytes = 1024;
+  if (tensor.is_quantized()) {
+    throw ConvertError{absl::UnimplementedError(absl::StrCat(
+        "the quantized tensor ", path, " is used as it is, which cannot be exported"))};
+  }
+  if (path.empty() && tensor.nbytes() <= kMaxLiteralBytes) {
+    return Leaf(torch_values::LiteralOf(tensor));
+  }
+  return Leaf(weights_.ValueOf(tensor, path, &graph_));
+}
+
+ItemRef Converter::FromIValue(const c10::IValue& value) {
+  if (value.isTensor()) {
+    return value.toTensor().defined() ? FromTensor(value.toTensor(), "") : Leaf(ir::Arg());
+  }
+  if (value.isBool()) return Leaf(value.toBool());
+  if (value.isInt()) return Leaf(value.toInt());
+  if (value.isDouble()) return Leaf(value.toDouble());
+  if (value.isComplexDouble()) {
+    const auto number = value.toComplexDouble();
+    return Leaf(std::complex<double>(number.real(), number.imag()));
+  }
+  if (value.isString()) return Leaf(value.toStringRef());
+  if (value.isTuple() || value.isList()) {
+    ItemRef whole = NewItem(value.isTuple() ? Item::Kind::kTuple : Item::Kind::kList);
+    const auto items = value.isTuple() ? value.toTupleRef().elements().vec()
+                                       : value.toListRef().vec();
+    for (const c10::IValue& each : items) whole->content.items.push_back(FromIValue(each));
+    return whole;
+  }
+  if (value.isGenericDict()) {
+    ItemRef dict = NewItem(Item::Kind::kDict);
+    for (const auto& entry : value.toGenericDict()) {
+      dict->content.keys.push_back(ToArg(*FromIValue(entry.key())));
+      dict->content.items.push_back(FromIValue(entry.value()));
+    }
+    return dict;
+  }
+  return Leaf(ir::Arg());
+}
+
+}  // namespace rules_onnx::script

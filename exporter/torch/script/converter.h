@@ -1,0 +1,180 @@
+// From an inlined TorchScript graph and the records of its runs to the captured graph.
+#ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_CONVERTER_H_
+#define RULES_ONNX_EXPORTER_TORCH_SCRIPT_CONVERTER_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exporter/capture/program.h"
+#include "exporter/diagnostics/diagnostics.h"
+#include "exporter/torch/script/item.h"
+#include "exporter/torch/script/program.h"
+#include "exporter/torch/script/typing.h"
+#include "exporter/torch/script/weight_table.h"
+#include "exporter/torch/values/arguments.h"
+
+namespace rules_onnx::script {
+
+// A node whose outcome the inputs decide, in one of the ways that runs can be made to vary.
+struct DynamicPoint {
+  enum class Kind { kSize, kNumber, kCondition, kLoop };
+  const torch::jit::Node* node;
+  Kind kind;
+};
+
+struct Conversion {
+  capture::Program program;
+  std::vector<DynamicPoint> points;  // in order of appearance, each node once
+  std::vector<diagnostics::Diagnostic> warnings;
+};
+
+struct ConvertInput {
+  const ScriptProgram* program;
+  const std::vector<torch_values::BoundArgument>* arguments;
+  const std::vector<Run>* runs;  // the first at the example sizes
+  const Contexts* contexts;
+  // Nodes whose outcome could not be varied: no size that follows from them is taken as known.
+  std::set<const torch::jit::Node*> untrusted;
+  // Number inputs (by path) whose value could not be varied.
+  std::set<std::string> untrusted_inputs;
+};
+
+// Converts the whole program. Errors name the operator and the source line.
+absl::StatusOr<Conversion> Convert(const ConvertInput& input);
+
+// Thrown inside of the conversion, and turned into a status by Convert.
+struct ConvertError {
+  absl::Status status;
+};
+
+class Converter {
+ public:
+  explicit Converter(const ConvertInput& input);
+  Conversion Run();
+
+ private:
+  using JitNode = torch::jit::Node;
+  using JitValue = torch::jit::Value;
+  using JitBlock = torch::jit::Block;
+
+  // Content that items had before a block changed them, in order of the first change.
+  struct Journal {
+    std::vector<std::pair<ItemRef, Item::Content>> before;
+  };
+  // One conversion of an inner block.
+  struct Branch {
+    std::unique_ptr<ir::Block> block;
+    std::vector<ItemRef> outputs;
+    std::vector<std::pair<ItemRef, Item::Content>> changed;  // after; outside all is as before
+    bool raises = false;
+  };
+  // Thrown where an item must be a value of the graph before the current inner block begins.
+  struct NeedsValue {
+    ItemRef item;
+  };
+  // An entry of an outer object or dict that a loop changes.
+  struct Slot {
+    ItemRef holder;
+    std::string attribute;  // kObject
+    size_t index = 0;       // kDict
+  };
+
+  // converter.cc: blocks, plain operators, results.
+  bool ConvertBlock(const JitBlock* block);
+  bool ConvertNode(const JitNode* node);
+  void ConvertGetAttr(const JitNode* node);
+  void EmitOperator(const JitNode* node);
+  ir::Node* Emit(const JitNode* origin, std::string op, std::vector<ir::NamedArg> args);
+  ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
+  ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length);
+  void AddDataSymbols(const JitNode* node);
+  void DefineOutputs(const JitNode* node, ir::Node* emitted);
+  [[noreturn]] void Fail(const JitNode* node, const std::string& message) const;
+  void Warn(const JitNode* node, const std::string& id, const std::string& message);
+
+  // convert_io.cc: inputs and outputs of the program.
+  void DefineInputs();
+  ItemRef InputItem(const inputs::Value& value, const std::string& path);
+  void AddOutputs();
+  void FlattenOutput(const ItemRef& item, const std::string& path);
+  void FinishWeights();
+
+  // convert_containers.cc: what is carried out at conversion.
+  bool ConvertStructure(const JitNode* node);
+  bool ConvertListOperator(const JitNode* node);
+  bool ConvertDictOperator(const JitNode* node);
+  bool ConvertQuery(const JitNode* node);
+  bool FoldConstants(const JitNode* node);
+  void MakeReadable(const JitNode* node, const ItemRef& list);
+  ir::Arg SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis);
+
+  // convert_control.cc
+  bool ConvertIf(const JitNode* node);
+  bool ConvertLoop(const JitNode* node);
+  bool Unroll(const JitNode* node, std::vector<ItemRef>* state, ItemRef* condition,
+              int64_t* iteration, bool* raised);
+  void ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> state,
+                          const ItemRef& condition, int64_t done);
+  Branch ConvertInner(const JitBlock* block);
+  ItemRef MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b, Branch* branch_a,
+                     Branch* branch_b, ir::Node* emitted);
+  void MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted);
+  Item::Content ContentAfter(const Branch& branch, const ItemRef& item) const;
+  ItemRef LoopParam(const ItemRef& initial, const ir::Type& seen, ir::Block* body,
+                    ir::Arg::List* carried);
+  bool CarriedResult(const JitNode* node, const ItemRef& param, const ItemRef& initial,
+                     const ItemRef& result, ir::Block* body);
+  ItemRef LoopOutput(const ItemRef& param, const std::vector<ir::Type>& result_types,
+                     size_t* next, ir::Node* emitted);
+  Branch ConvertLoopBody(const JitNode* node, ir::Value* index, int64_t done);
+  bool AddSlots(const JitNode* node, const ItemRef& item, const Item::Content& after,
+                std::vector<Slot>* slots);
+  ItemRef SlotItem(const Slot& slot);
+  void SetSlot(const Slot& slot, ItemRef item);
+
+  // Items.
+  ItemRef NewItem(Item::Kind kind);
+  ItemRef Leaf(ir::Arg arg);
+  ItemRef ListOf(std::vector<ItemRef> items);
+  ItemRef FromIValue(const c10::IValue& value);
+  ItemRef FromTensor(const at::Tensor& tensor, const std::string& path);
+  std::optional<c10::IValue> ToIValue(const ItemRef& item, const c10::TypePtr& type) const;
+  ItemRef& At(const JitValue* value);
+  void Define(const JitValue* value, ItemRef item);
+  // Call before content of `item` changes.
+  void Mutate(const ItemRef& item);
+  // Makes a list or literal a value of the graph, for all who refer to it.
+  void MakeValue(const JitNode* origin, const ItemRef& item);
+  // A value with the list's items, for reading; the list itself stays.
+  ir::Value* ListValue(const JitNode* origin, const ItemRef& item);
+  ItemRef Attribute(const ItemRef& object, const std::string& name);
+  void AddPoint(const JitNode* node, DynamicPoint::Kind kind);
+  bool Untrusted(const JitNode* node) const;
+
+  const ConvertInput& input_;
+  const ScriptProgram& program_;
+  Typing typing_;
+  WeightTable weights_;
+  Conversion result_;
+  ir::Graph& graph_;
+  std::unordered_map<const JitValue*, ItemRef> env_;
+  std::unordered_map<const void*, ItemRef> objects_;
+  ir::Block* block_ = nullptr;
+  std::vector<Journal> journals_;
+  std::vector<int> contexts_ = {0};
+  std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;
+  std::set<const JitNode*> point_nodes_;
+  std::set<const JitValue*> untrusted_values_;
+  std::map<const JitNode*, std::pair<std::string, ir::SourceLocation>> places_;
+};
+
+}  // namespace rules_onnx::script
+
+#endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_CONVERTER_H_

@@ -1,0 +1,79 @@
+#include "exporter/torch/script/item.h"
+
+#include "exporter/torch/script/observed.h"
+
+namespace rules_onnx::script {
+
+using Kind = Item::Kind;
+
+bool SameStructure(const Item& a, const Item& b) {
+  if (a.kind() != b.kind()) return false;
+  if (a.kind() == Kind::kLeaf) return true;
+  if (a.kind() == Kind::kObject) return &a == &b;
+  if (a.content.items.size() != b.content.items.size()) return false;
+  if (a.kind() == Kind::kDict && !(a.content.keys == b.content.keys)) return false;
+  for (size_t i = 0; i < a.content.items.size(); ++i) {
+    if (!SameStructure(*a.content.items[i], *b.content.items[i])) return false;
+  }
+  return true;
+}
+
+bool SameContent(const Item& a, const Item& b) {
+  if (&a == &b) return true;
+  if (!SameStructure(a, b)) return false;
+  if (a.kind() == Kind::kLeaf) return a.content.leaf == b.content.leaf;
+  for (size_t i = 0; i < a.content.items.size(); ++i) {
+    if (!SameContent(*a.content.items[i], *b.content.items[i])) return false;
+  }
+  return true;
+}
+
+ir::Arg ToArg(const Item& item) {
+  switch (item.kind()) {
+    case Kind::kLeaf:
+      return item.content.leaf;
+    case Kind::kTuple:
+    case Kind::kList: {
+      ir::Arg::List list;
+      for (const ItemRef& each : item.content.items) list.push_back(ToArg(*each));
+      return list;
+    }
+    default:
+      return ir::Arg();
+  }
+}
+
+ir::Type TypeOfArg(const ir::Arg& arg) {
+  using TypeKind = ir::Type::Kind;
+  if (arg.is_value()) return arg.value()->type;
+  if (arg.is_none()) return ir::Type::Scalar(TypeKind::kNone);
+  if (arg.is_bool()) return ir::Type::Scalar(TypeKind::kBool);
+  if (arg.is_int() || arg.is_dtype()) return ir::Type::Scalar(TypeKind::kInt);
+  if (arg.is_float()) return ir::Type::Scalar(TypeKind::kFloat);
+  if (arg.is_complex()) return ir::Type::Scalar(TypeKind::kComplex);
+  if (arg.is_string()) return ir::Type::Scalar(TypeKind::kString);
+  if (arg.is_literal()) {
+    const ir::TensorLiteral& literal = arg.literal();
+    return ir::Type::Tensor(literal.dtype, ir::Shape(literal.shape.begin(), literal.shape.end()));
+  }
+  ir::Type element;
+  for (const ir::Arg& item : arg.list()) element = JoinTypes(element, TypeOfArg(item));
+  return ir::Type::List(element);
+}
+
+ir::Type TypeOfItem(const Item& item) {
+  if (item.is_leaf()) return TypeOfArg(item.content.leaf);
+  if (item.is_list()) {
+    ir::Type element;
+    for (const ItemRef& each : item.content.items) element = JoinTypes(element, TypeOfItem(*each));
+    return ir::Type::List(element);
+  }
+  if (item.kind() != Kind::kTuple) return ir::Type();
+  std::vector<ir::Type> elements;
+  for (const ItemRef& each : item.content.items) elements.push_back(TypeOfItem(*each));
+  ir::Type tuple = ir::Type::Tuple(std::move(elements));
+  tuple.field_names = item.field_names;
+  return tuple;
+}
+
+}  // namespace rules_onnx::script

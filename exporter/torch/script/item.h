@@ -1,0 +1,66 @@
+// What a TorchScript value is while the graph is converted.
+//
+// A leaf is a constant or a value of the new graph. Tuples, lists and dicts of known structure,
+// script objects and modules exist only here: operators on them are carried out at conversion, with
+// the reference semantics of Python, so that `res += [y]` in straight-line code leaves no trace.
+#ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_ITEM_H_
+#define RULES_ONNX_EXPORTER_TORCH_SCRIPT_ITEM_H_
+
+#include <ATen/core/ivalue.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exporter/ir/graph.h"
+
+namespace rules_onnx::script {
+
+struct Item;
+using ItemRef = std::shared_ptr<Item>;
+
+struct Item {
+  enum class Kind { kLeaf, kTuple, kList, kDict, kObject };
+
+  // What assignment changes; all references to an item see it.
+  struct Content {
+    Kind kind = Kind::kLeaf;
+    ir::Arg leaf;
+    std::vector<ItemRef> items;                 // of a tuple or list; a dict's values
+    std::vector<ir::Arg> keys;                  // of a dict, beside items
+    std::map<std::string, ItemRef> attributes;  // kObject: those read or assigned so far
+  };
+
+  Content content;
+  std::vector<std::string> field_names;        // of a named tuple
+  c10::intrusive_ptr<c10::ivalue::Object> object;  // kObject: null for one that the program makes
+  std::string path;                            // kObject: "features.0", "" for the root
+  int depth = 0;                               // of the block that made it
+
+  Kind kind() const { return content.kind; }
+  bool is_leaf() const { return content.kind == Kind::kLeaf; }
+  bool is_list() const { return content.kind == Kind::kList; }
+  bool is_constant() const { return is_leaf() && !content.leaf.is_value(); }
+  bool is_none() const { return is_leaf() && content.leaf.is_none(); }
+  bool is_value() const { return is_leaf() && content.leaf.is_value(); }
+  ir::Value* value() const { return content.leaf.value(); }
+};
+
+// True if both have the same structure of tuples, lists and dicts (with equal keys), and the same
+// objects; leaves are equal whatever they hold.
+bool SameStructure(const Item& a, const Item& b);
+// True if both are the same constants, values and objects throughout.
+bool SameContent(const Item& a, const Item& b);
+
+// The leaves in order, as an argument: lists and tuples become Arg::List. Objects and dicts are
+// None.
+ir::Arg ToArg(const Item& item);
+// The type of a constant or value.
+ir::Type TypeOfArg(const ir::Arg& arg);
+ir::Type TypeOfItem(const Item& item);
+
+}  // namespace rules_onnx::script
+
+#endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_ITEM_H_

@@ -1,0 +1,149 @@
+#include "exporter/torch/script/program.h"
+
+#include <torch/csrc/jit/api/object.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/constant_propagation.h>
+#include <torch/csrc/jit/passes/dead_code_elimination.h>
+#include <torch/csrc/jit/passes/inline_fork_wait.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/passes/lower_tuples.h>
+
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "exporter/torch/script/source.h"
+#include "exporter/torch/values/tensors.h"
+
+namespace rules_onnx::script {
+namespace {
+
+using torch::jit::Block;
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+namespace prim = c10::prim;
+
+// (class, attribute) pairs that some node assigns.
+using Assigned = std::set<std::pair<std::string, std::string>>;
+
+void CollectAssigned(const Block* block, Assigned* assigned) {
+  for (const Node* node : block->nodes()) {
+    if (node->kind() == prim::SetAttr) {
+      const auto name = node->input(0)->type()->expectRef<c10::ClassType>().name();
+      assigned->emplace(name ? name->qualifiedName() : "", node->s(c10::attr::name));
+    }
+    for (const Block* inner : node->blocks()) CollectAssigned(inner, assigned);
+  }
+}
+
+// Follows attribute chains from self: constants in place of attributes that hold numbers, strings
+// or None, and the object's own class in place of an interface.
+class AttributeResolver {
+ public:
+  AttributeResolver(Graph* graph, const c10::IValue& self) : graph_(graph) {
+    objects_[graph->inputs()[0]] = self;
+    CollectAssigned(graph->block(), &assigned_);
+  }
+
+  // True if some value's class became known, so that more calls can be inlined.
+  bool Run() {
+    Visit(graph_->block());
+    return changed_;
+  }
+
+ private:
+  void Visit(Block* block) {
+    for (auto it = block->nodes().begin(); it != block->nodes().end();) {
+      Node* node = *it++;
+      if (node->kind() == prim::GetAttr) VisitGetAttr(node);
+      for (Block* inner : node->blocks()) Visit(inner);
+    }
+  }
+
+  void VisitGetAttr(Node* node) {
+    const auto object = objects_.find(node->input(0));
+    if (object == objects_.end()) return;
+    const std::string& name = node->s(c10::attr::name);
+    const auto& holder = object->second.toObjectRef();
+    if (assigned_.count({holder.name(), name})) return;
+    const c10::IValue value = holder.getAttr(name);
+    if (value.isObject()) {
+      objects_[node->output()] = value;
+      if (node->output()->type()->kind() == c10::TypeKind::InterfaceType) {
+        node->output()->setType(value.type());
+        changed_ = true;
+      }
+    } else if (value.isNone() || value.isBool() || value.isInt() || value.isDouble() ||
+               value.isString()) {
+      const torch::jit::WithInsertPoint here(node);
+      if (Value* constant = graph_->insertConstant(value)) {
+        node->output()->replaceAllUsesWith(constant);
+      }
+    }
+  }
+
+  Graph* graph_;
+  std::unordered_map<const Value*, c10::IValue> objects_;
+  Assigned assigned_;
+  bool changed_ = false;
+};
+
+const Node* FindCall(const Block* block) {
+  for (const Node* node : block->nodes()) {
+    if (node->kind() == prim::CallMethod || node->kind() == prim::CallFunction) return node;
+    for (const Block* inner : node->blocks()) {
+      if (const Node* call = FindCall(inner)) return call;
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<Graph>> InlinedForward(const torch::jit::Module& module) {
+  std::shared_ptr<Graph> graph = module.get_method("forward").graph()->copy();
+  do {
+    torch::jit::Inline(*graph);
+  } while (AttributeResolver(graph.get(), module._ivalue()).Run());
+  torch::jit::InlineForkWait(graph);
+  torch::jit::ConstantPropagationImmutableTypes(graph);
+  torch::jit::EliminateDeadCode(graph);
+  torch::jit::LowerSimpleTuples(graph);
+  torch::jit::EliminateDeadCode(graph);
+  if (const Node* call = FindCall(graph->block())) {
+    return absl::UnimplementedError(
+        absl::StrCat(LocationText(LocationOf(call)),
+                     ": a call that is only known at run time (of ",
+                     call->hasAttribute(c10::attr::name) ? call->s(c10::attr::name) : "a function",
+                     ") cannot be exported"));
+  }
+  return graph;
+}
+
+}  // namespace
+
+const c10::FunctionSchema& ScriptProgram::schema() const {
+  return module.get_method("forward").function().getSchema();
+}
+
+absl::StatusOr<ScriptProgram> PrepareProgram(torch::jit::Module module,
+                                             capture::Training training) {
+  try {
+    if (!module.find_method("forward")) {
+      return absl::InvalidArgumentError("the saved program has no method forward");
+    }
+    if (training == capture::Training::kEval) module.eval();
+    if (training == capture::Training::kTrain) module.train();
+    auto graph = InlinedForward(module);
+    if (!graph.ok()) return graph.status();
+    const auto name = module.type()->name();
+    return ScriptProgram{module, *std::move(graph), name ? ClassName(name->qualifiedName()) : ""};
+  } catch (const std::exception& exception) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the program cannot be read: ", torch_values::ExceptionText(exception)));
+  }
+}
+
+}  // namespace rules_onnx::script

@@ -1,0 +1,233 @@
+#include "exporter/torch/script/schedule.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/inputs/spec.h"
+#include "exporter/torch/script/source.h"
+#include "exporter/torch/values/arguments.h"
+
+namespace rules_onnx::script {
+namespace {
+
+using inputs::Value;
+
+void ForEachNumber(Value* value, const std::string& path,
+                   const std::function<void(Value*, const std::string&)>& visit) {
+  if (value->kind == Value::Kind::kInt) visit(value, path);
+  for (size_t i = 0; i < value->elements.size(); ++i) {
+    const std::string part =
+        value->kind == Value::Kind::kDict ? value->keys[i].text : absl::StrCat(i);
+    ForEachNumber(&value->elements[i], absl::StrCat(path, ".", part), visit);
+  }
+}
+
+}  // namespace
+
+Schedule::Schedule(const ScriptProgram* program, inputs::Inputs inputs, bool allow_frozen_shapes)
+    : program_(program),
+      inputs_(std::move(inputs)),
+      allow_frozen_shapes_(allow_frozen_shapes),
+      interpreter_(program->graph, program->module._ivalue(), &contexts_) {}
+
+Schedule::Sizes Schedule::ExampleSizes() const {
+  Sizes sizes;
+  for (const auto& [symbol, known] : symbols_) sizes[symbol] = known.example;
+  return sizes;
+}
+
+// One run, kept if it succeeds. Number inputs are raised by `number_deltas` and bound under their
+// path.
+std::optional<RunFailure> Schedule::RunAt(const Sizes& sizes, const Perturbation& perturbation,
+                                          const std::map<std::string, int64_t>& number_deltas) {
+  auto bound = torch_values::BindArguments(program_->schema(), inputs::WithSizes(inputs_, sizes));
+  if (!bound.ok()) return RunFailure{nullptr, std::string(bound.status().message()), false};
+  Run run;
+  run.bindings = sizes;
+  for (torch_values::BoundArgument& argument : *bound) {
+    ForEachNumber(&argument.value, argument.name, [&](Value* number, const std::string& path) {
+      const auto delta = number_deltas.find(path);
+      if (delta != number_deltas.end()) number->integer += delta->second;
+      if (number->integer >= 0 && inputs::IsSymbolName(path)) {
+        run.bindings.emplace(path, number->integer);
+      }
+    });
+  }
+  const auto values = torch_values::ToIValues(program_->schema(), *bound);
+  if (!values.ok()) return RunFailure{nullptr, std::string(values.status().message()), false};
+  c10::IValue output;
+  auto failure = interpreter_.Run(*values, {.meta = meta_, .perturbation = perturbation},
+                                  &run.record, &output);
+  if (failure) {
+    restart_ = restart_ || (meta_ && failure->needs_values);
+    return failure;
+  }
+  runs_.push_back(std::move(run));
+  return std::nullopt;
+}
+
+std::string Schedule::Explain(const RunFailure& failure) const {
+  if (failure.node == nullptr) return failure.message;
+  const std::string place = LocationText(LocationOf(failure.node));
+  return absl::StrCat(failure.node->kind().toQualString(), place.empty() ? "" : " at ", place, ": ",
+                      failure.message);
+}
+
+absl::Status Schedule::RunBase() {
+  auto failure = RunAt(ExampleSizes(), {}, {});
+  if (failure && meta_) {
+    meta_ = false;
+    failure = RunAt(ExampleSizes(), {}, {});
+  }
+  restart_ = false;
+  if (!failure) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the program fails on the given inputs: ", Explain(*failure)));
+}
+
+absl::Status Schedule::RunAxis(const std::string& symbol,
+                               diagnostics::Diagnostics* diagnostics) {
+  inputs::SymbolSizes& known = symbols_[symbol];
+  const int64_t n = known.example;
+  std::vector<int64_t> candidates = {n + 1, n + 3, 2 * n, n + 32};
+  if (known.second) candidates = {*known.second};
+  std::optional<RunFailure> first;
+  for (const int64_t size : candidates) {
+    if (size == n) continue;
+    Sizes sizes = ExampleSizes();
+    sizes[symbol] = size;
+    const auto failure = RunAt(sizes, {}, {});
+    if (restart_) return absl::OkStatus();
+    if (!failure) {
+      known.second = size;
+      return absl::OkStatus();
+    }
+    if (!first) first = failure;
+  }
+  const std::string message = absl::StrCat(
+      "axis ", symbol, " is frozen at ", n, ": the program fails at ", candidates.front(),
+      first ? absl::StrCat(" in ", Explain(*first)) : "");
+  const std::string hint = absl::StrCat(
+      "the program holds ", n, " as a fixed number; make it follow the input's size, name another "
+      "second size with [", symbol, "=", n, "|size], or allow it with allow_frozen_shapes");
+  if (!allow_frozen_shapes_) {
+    return absl::FailedPreconditionError(absl::StrCat(message, "; ", hint));
+  }
+  diagnostics->Add({.severity = diagnostics::Severity::kWarning,
+                    .id = "frozen-size",
+                    .message = message,
+                    .op = first && first->node ? first->node->kind().toQualString() : "",
+                    .location = first && first->node ? LocationText(LocationOf(first->node)) : "",
+                    .hint = "the axis is static in the exported model"});
+  Freeze(symbol);
+  return absl::OkStatus();
+}
+
+void Schedule::Freeze(const std::string& symbol) {
+  for (inputs::Tensor* tensor : inputs::MutableTensors(&inputs_)) {
+    for (inputs::Axis& axis : tensor->axes) {
+      if (axis.symbol == symbol) axis.symbol.clear();
+    }
+  }
+  symbols_.erase(symbol);
+  for (Run& run : runs_) run.bindings.erase(symbol);
+}
+
+void Schedule::RunAllMoved() {
+  if (symbols_.empty()) return;
+  // Moved by different odd amounts; where the program takes only multiples of a step, by different
+  // odd numbers of those steps.
+  const auto moved = [&](int64_t first, bool by_steps) {
+    Sizes sizes;
+    int64_t amount = first;
+    for (const auto& [symbol, known] : symbols_) {
+      const int64_t step = by_steps ? std::abs(known.second.value_or(known.example + 1) -
+                                               known.example)
+                                    : 1;
+      sizes[symbol] = known.example + amount * step;
+      amount += 2;
+    }
+    return sizes;
+  };
+  for (const Sizes& sizes : {moved(3, false), moved(3, true)}) {
+    if (RunAt(sizes, {}, {}) || restart_) continue;
+    all_moved_ = sizes;
+    break;
+  }
+  // Far enough for sizes that only a large change moves.
+  for (const Sizes& sizes : {moved(67, false), moved(5, true)}) {
+    if (restart_ || !RunAt(sizes, {}, {})) return;
+  }
+}
+
+// Numbers among the inputs are graph inputs: what follows from them must be seen to move.
+void Schedule::RunNumberInputs() {
+  std::vector<std::string> paths;
+  auto bound = torch_values::BindArguments(program_->schema(), inputs_);
+  if (!bound.ok()) return;
+  for (torch_values::BoundArgument& argument : *bound) {
+    ForEachNumber(&argument.value, argument.name,
+                  [&](Value*, const std::string& path) { paths.push_back(path); });
+  }
+  for (const std::string& path : paths) {
+    const bool failed = RunAt(ExampleSizes(), {}, {{path, 1}}).has_value() &&
+                        RunAt(ExampleSizes(), {}, {{path, -1}}).has_value();
+    if (restart_) return;
+    if (failed) untrusted_inputs_.insert(path);
+  }
+}
+
+absl::Status Schedule::RunSizes(diagnostics::Diagnostics* diagnostics) {
+  auto symbols = inputs::CollectSymbols(inputs_);
+  if (!symbols.ok()) return symbols.status();
+  while (true) {
+    runs_.clear();
+    restart_ = false;
+    symbols_ = *symbols;
+    if (absl::Status status = RunBase(); !status.ok()) return status;
+    for (const auto& [symbol, known] : *symbols) {
+      if (absl::Status status = RunAxis(symbol, diagnostics); !status.ok()) return status;
+      if (restart_) break;
+    }
+    if (!restart_) RunAllMoved();
+    if (!restart_) RunNumberInputs();
+    if (!restart_) return absl::OkStatus();
+    meta_ = false;
+  }
+}
+
+bool Schedule::RunPoints(const std::vector<DynamicPoint>& points) {
+  bool any = false;
+  for (const DynamicPoint& point : points) {
+    if (!seen_points_.insert(point.node).second) continue;
+    any = true;
+    bool done = false;
+    for (const int64_t delta : {1, -1}) {
+      Perturbation change;
+      if (point.kind == DynamicPoint::Kind::kCondition) {
+        change.flipped.insert(point.node);
+      } else {
+        change.deltas[point.node] = delta;
+      }
+      done = !RunAt(ExampleSizes(), change, {});
+      if (done) {
+        all_points_.flipped.merge(change.flipped);
+        const int64_t odd = 2 * static_cast<int64_t>(all_points_.deltas.size()) + 1;
+        for (const auto& [node, unused] : change.deltas) all_points_.deltas[node] = delta * odd;
+        break;
+      }
+      if (point.kind == DynamicPoint::Kind::kCondition) break;
+    }
+    if (!done) untrusted_.insert(point.node);
+  }
+  if (any) {
+    // All at once: a fit that holds for each alone may not hold for all.
+    RunAt(all_moved_.empty() ? ExampleSizes() : all_moved_, all_points_, {});
+  }
+  restart_ = false;
+  return any;
+}
+
+}  // namespace rules_onnx::script

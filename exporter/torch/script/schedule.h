@@ -1,0 +1,80 @@
+// Which runs of a program tell enough of its sizes.
+//
+// 1. at the example sizes;
+// 2. for each dynamic axis, with that axis alone at another size: N+1, N+3, 2N, N+32, the first at
+//    which the program runs, or the size that the user names;
+// 3. with all axes moved at once by different odd amounts, a little and far;
+// 4. for each node whose outcome values decide, with that outcome changed: a size or number one
+//    larger, a condition inverted, an iteration more.
+// On meta tensors until an operator needs a value, then all over again on real ones.
+#ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_SCHEDULE_H_
+#define RULES_ONNX_EXPORTER_TORCH_SCRIPT_SCHEDULE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "exporter/diagnostics/diagnostics.h"
+#include "exporter/inputs/input.h"
+#include "exporter/torch/script/converter.h"
+#include "exporter/torch/script/interpreter.h"
+#include "exporter/torch/script/program.h"
+
+namespace rules_onnx::script {
+
+class Schedule {
+ public:
+  Schedule(const ScriptProgram* program, inputs::Inputs inputs, bool allow_frozen_shapes);
+
+  // Runs 1 to 3. Errors: the program fails on the inputs; an axis is frozen, unless that is
+  // allowed: then the axis is static from here on, with a warning.
+  absl::Status RunSizes(diagnostics::Diagnostics* diagnostics);
+
+  // Run 4 for points that it was not done for yet. False if there are none.
+  bool RunPoints(const std::vector<DynamicPoint>& points);
+
+  const std::vector<Run>& runs() const { return runs_; }
+  const Contexts& contexts() const { return contexts_; }
+  // The inputs, frozen axes made static.
+  const inputs::Inputs& inputs() const { return inputs_; }
+  // The user's symbols, with the sizes they had.
+  const std::map<std::string, inputs::SymbolSizes>& symbols() const { return symbols_; }
+  const std::set<const torch::jit::Node*>& untrusted() const { return untrusted_; }
+  const std::set<std::string>& untrusted_inputs() const { return untrusted_inputs_; }
+
+ private:
+  using Sizes = std::map<std::string, int64_t>;
+
+  std::optional<RunFailure> RunAt(const Sizes& sizes, const Perturbation& perturbation,
+                                  const std::map<std::string, int64_t>& number_deltas);
+  absl::Status RunBase();
+  absl::Status RunAxis(const std::string& symbol, diagnostics::Diagnostics* diagnostics);
+  void RunAllMoved();
+  void RunNumberInputs();
+  void Freeze(const std::string& symbol);
+  std::string Explain(const RunFailure& failure) const;
+  Sizes ExampleSizes() const;
+
+  const ScriptProgram* program_;
+  inputs::Inputs inputs_;
+  bool allow_frozen_shapes_;
+  bool meta_ = true;
+  bool restart_ = false;  // a run on meta asked for a value
+  Contexts contexts_;
+  Interpreter interpreter_;
+  std::map<std::string, inputs::SymbolSizes> symbols_;
+  std::vector<Run> runs_;
+  Perturbation all_points_;
+  Sizes all_moved_;
+  std::set<const torch::jit::Node*> seen_points_;
+  std::set<const torch::jit::Node*> untrusted_;
+  std::set<std::string> untrusted_inputs_;
+};
+
+}  // namespace rules_onnx::script
+
+#endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_SCHEDULE_H_

@@ -1,0 +1,59 @@
+// From the records of all runs to types of the graph's values.
+#ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_TYPING_H_
+#define RULES_ONNX_EXPORTER_TORCH_SCRIPT_TYPING_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "exporter/torch/script/interpreter.h"
+#include "exporter/torch/script/observed.h"
+
+namespace rules_onnx::script {
+
+// One run with the sizes that the user's symbols had in it.
+struct Run {
+  RunRecord record;
+  Bindings bindings;
+};
+
+class Typing {
+ public:
+  // Hints for axis `axis` of result `path` (fields and items from the value downwards).
+  using Hints = std::function<DimHints(size_t axis)>;
+
+  explicit Typing(const std::vector<Run>* runs);
+
+  // The type of `value` over the iterations `contexts`. What no run reached has the type that
+  // TorchScript declares. With `untrusted` no size is taken from the runs.
+  ir::Type TypeOf(const torch::jit::Value* value, const std::vector<int>& contexts,
+                  const Hints& hints, bool untrusted) const;
+  // What each run saw; kUnknown where it did not get there.
+  std::vector<Observed> Seen(const torch::jit::Value* value,
+                             const std::vector<int>& contexts) const;
+
+  // The types of a list's items, where every run saw the same number of them.
+  std::vector<ir::Type> ItemTypes(const torch::jit::Value* list,
+                                  const std::vector<int>& contexts) const;
+
+  // Names a size or number that values decide. `sizes` has one entry a run; -1: not known there.
+  // False if it is not one number in each run, or the same number in all.
+  bool AddSymbol(const std::string& name, const std::vector<int64_t>& sizes);
+
+  const std::vector<Bindings>& bindings() const { return bindings_; }
+
+ private:
+  ir::Type Build(const std::vector<Observed>& seen, const Hints& hints, bool untrusted) const;
+  ir::Type BuildTensor(const std::vector<Observed>& seen, const Hints& hints,
+                       bool untrusted) const;
+
+  const std::vector<Run>* runs_;
+  std::vector<Bindings> bindings_;
+};
+
+// The type that TorchScript declares, without sizes.
+ir::Type DeclaredType(const c10::TypePtr& type);
+
+}  // namespace rules_onnx::script
+
+#endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_TYPING_H_

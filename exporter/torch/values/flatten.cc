@@ -1,0 +1,52 @@
+#include "exporter/torch/values/flatten.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/function_schema.h>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/torch/values/tensors.h"
+
+namespace rules_onnx::torch_values {
+
+void Flatten(const c10::IValue& value, const std::string& path,
+             std::vector<NamedTensor>* tensors) {
+  if (value.isTensor()) {
+    // A copy: later writes to the program's tensor must not show.
+    if (value.toTensor().defined()) tensors->push_back({path, value.toTensor().clone()});
+  } else if (value.isBool()) {
+    tensors->push_back({path, at::scalar_tensor(value.toBool(), at::kBool)});
+  } else if (value.isInt()) {
+    tensors->push_back({path, at::scalar_tensor(value.toInt(), at::kLong)});
+  } else if (value.isDouble()) {
+    tensors->push_back({path, at::scalar_tensor(value.toDouble(), at::kDouble)});
+  } else if (value.isTuple() || value.isList()) {
+    const auto items =
+        value.isTuple() ? value.toTupleRef().elements().vec() : value.toListRef().vec();
+    const auto type = value.isTuple() ? value.toTupleRef().type()->cast<c10::TupleType>() : nullptr;
+    for (size_t i = 0; i < items.size(); ++i) {
+      const std::string field =
+          type && type->schema() ? type->schema()->arguments()[i].name() : absl::StrCat(i);
+      Flatten(items[i], absl::StrCat(path, ".", field), tensors);
+    }
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) {
+      const std::string key = entry.key().isString() ? entry.key().toStringRef()
+                                                     : absl::StrCat(entry.key().toInt());
+      Flatten(entry.value(), absl::StrCat(path, ".", key), tensors);
+    }
+  }
+}
+
+inputs::Tensor ToInput(const at::Tensor& tensor) {
+  inputs::Tensor result;
+  if (tensor.is_quantized() && tensor.qscheme() == c10::kPerTensorAffine) {
+    result.quantization = inputs::Quantization{tensor.q_scale(), tensor.q_zero_point()};
+  }
+  result.dtype = DTypeOf(tensor.scalar_type());
+  for (const int64_t size : tensor.sizes()) result.axes.push_back(inputs::Axis{.size = size});
+  const at::Tensor plain = Plain(tensor);
+  result.bytes.assign(static_cast<const char*>(plain.const_data_ptr()), plain.nbytes());
+  return result;
+}
+
+}  // namespace rules_onnx::torch_values

@@ -1,0 +1,28 @@
+// A program's values as a flat list of tensors.
+#ifndef RULES_ONNX_EXPORTER_TORCH_VALUES_FLATTEN_H_
+#define RULES_ONNX_EXPORTER_TORCH_VALUES_FLATTEN_H_
+
+#include <ATen/core/ivalue.h>
+
+#include <string>
+#include <vector>
+
+#include "exporter/inputs/input.h"
+
+namespace rules_onnx::torch_values {
+
+struct NamedTensor {
+  std::string name;  // the path: "out.boxes", "state.0"
+  at::Tensor tensor;
+};
+
+// Appends the tensors of `value` in order, numbers as 0-d tensors (int64, float64, bool). None,
+// strings and objects give nothing.
+void Flatten(const c10::IValue& value, const std::string& path, std::vector<NamedTensor>* tensors);
+
+// A copy as the inputs library holds tensors.
+inputs::Tensor ToInput(const at::Tensor& tensor);
+
+}  // namespace rules_onnx::torch_values
+
+#endif  // RULES_ONNX_EXPORTER_TORCH_VALUES_FLATTEN_H_
