@@ -143,5 +143,271 @@ output y0 = %8
 )");
 }
 
+// What the program cannot say is refused, with the operator.
+std::string Refused(Program* program) {
+  Functionalize(program->context());
+  return program->Problems();
+}
+
+TEST(FunctionalizeTest, ResultIsCastToTheWrittenDType) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float16[2]")}, "float16[2]");
+  p.Op("aten::mul_.Tensor", {x, p.Input("y", "float32[2]")}, "float16[2]");
+  p.Op("aten::lt_.Scalar", {x, 1}, "float16[2]");
+  p.Output(x);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float16[2] = aten::sin(self=%x)
+%5: float32[2] = aten::mul.Tensor(self=%1, other=%y)
+%6: float16[2] = aten::to.dtype(self=%5, dtype=float16, non_blocking=False, copy=False, memory_format=None)
+%7: bool[2] = aten::lt.Scalar(self=%6, other=1)
+%8: float16[2] = aten::to.dtype(self=%7, dtype=float16, non_blocking=False, copy=False, memory_format=None)
+output y0 = %8
+)");
+}
+
+TEST(FunctionalizeTest, CopyBroadcastsAndCasts) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[N, 3]")}, "float32[N, 3]");
+  p.Op("aten::copy_", {x, p.Input("y", "int64[3]")}, "float32[N, 3]");
+  p.Output(x);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[N, 3] = aten::sin(self=%x)
+%4: int64[N, 3] = aten::expand_as(self=%y, other=%1)
+%5: float32[N, 3] = aten::to.dtype(self=%4, dtype=float32, non_blocking=False, copy=False, memory_format=None)
+output y0 = %5
+)");
+}
+
+TEST(FunctionalizeTest, OutVariant) {
+  Program p;
+  ir::Value* x = p.Input("x", "float32[2]");
+  ir::Value* out = p.Op("aten::empty_like", {x}, "float32[2]");
+  p.Add("aten::mul.out", {{"self", x}, {"other", x}, {"out", out}}, {"float32[2]"});
+  p.Output(out);
+  EXPECT_EQ(Functional(&p), R"(
+%3: float32[2] = aten::mul.Tensor(self=%x, other=%x)
+output y0 = %3
+)");
+}
+
+TEST(FunctionalizeTest, GeometryChangedInPlace) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2, 3]")}, "float32[2, 3]");
+  ir::Value* alias = p.Op("aten::detach", {x}, "float32[2, 3]");
+  p.Op("aten::t_", {x}, "float32[3, 2]");
+  p.Op("aten::zero_", {p.Op("aten::select.int", {x, 0, 1}, "float32[2]")}, "float32[2]");
+  p.Output(x);
+  p.Output(alias);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2, 3] = aten::sin(self=%x)
+%6: float32[3, 2] = aten::t(self=%1)
+%4: float32[2] = aten::select.int(self=%6, dim=0, index=1)
+%7: float32[2] = aten::zeros_like(self=%4, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None)
+%8: float32[3, 2] = aten::select_scatter(self=%6, src=%7, dim=0, index=1)
+%9: float32[2, 3] = aten::t(self=%8)
+output y0 = %8
+output y1 = %9
+)");
+}
+
+// reshape of a transposed matrix copies: the write does not reach x.
+TEST(FunctionalizeTest, ReshapeIsAViewWhereTheLayoutAllowsIt) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2, 3]")}, "float32[2, 3]");
+  ir::Value* flat = p.Op("aten::reshape", {x, ir::Arg::Ints({6})}, "float32[6]");
+  p.Op("aten::relu_", {flat}, "float32[6]");
+  ir::Value* t = p.Op("aten::t", {x}, "float32[3, 2]");
+  ir::Value* copy = p.Op("aten::reshape", {t, ir::Arg::Ints({6})}, "float32[6]");
+  p.Op("aten::zero_", {copy}, "float32[6]");
+  p.Output(x);
+  p.Output(copy);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2, 3] = aten::sin(self=%x)
+%2: float32[6] = aten::reshape(self=%1, shape=[6])
+%7: float32[6] = aten::relu(self=%2)
+%8: float32[2, 3] = aten::reshape(self=%7, shape=[2, 3])
+%4: float32[3, 2] = aten::t(self=%8)
+%5: float32[6] = aten::reshape(self=%4, shape=[6])
+%9: float32[6] = aten::zeros_like(self=%5, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None)
+output y0 = %8
+output y1 = %9
+)");
+}
+
+TEST(FunctionalizeTest, SplitPartsAreViews) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[N, 4]")}, "float32[N, 4]");
+  ir::Value* list = p.Op("aten::chunk", {x, 2, 0}, "list[float32[?, 4]]");
+  ir::Node* parts = p.Add("prim::ListUnpack", {{"self", list}}, {"float32[?, 4]", "float32[?, 4]"});
+  p.Op("aten::neg_", {parts->outputs[1]}, "float32[?, 4]");
+  p.Output(x);
+  p.Output(p.Op("aten::cat", {list, 0}, "float32[N, 4]"));
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[N, 4] = aten::sin(self=%x)
+%12: int = aten::size.int(self=%1, dim=0)
+%13: int = aten::add.int(a=%12, b=1)
+%14: int = aten::floordiv.int(a=%13, b=2)
+%15: int = aten::mul.int(a=%14, b=2)
+%16: int = aten::mul.int(a=%14, b=1)
+%17: float32[?, 4] = aten::slice.Tensor(self=%1, dim=0, start=%16, end=%15, step=1)
+%18: float32[?, 4] = aten::neg(self=%17)
+%19: float32[N, 4] = aten::slice_scatter(self=%1, src=%18, dim=0, start=%16, end=%15, step=1)
+%20: list[float32[?, 4]] = aten::chunk(self=%19, chunks=2, dim=0)
+%6: float32[N, 4] = aten::cat(tensors=%20, dim=0)
+output y0 = %19
+output y1 = %6
+)");
+}
+
+TEST(FunctionalizeTest, ViewWithoutAnInverseOfItsOwnGoesByNumbers) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[4]")}, "float32[4]");
+  ir::Value* windows = p.Op("aten::unfold", {x, 0, 2, 2}, "float32[2, 2]");
+  p.Op("aten::zero_", {p.Op("aten::select.int", {windows, 1, 0}, "float32[2]")}, "float32[2]");
+  p.Output(x);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[4] = aten::sin(self=%x)
+%2: float32[2, 2] = aten::unfold(self=%1, dimension=0, size=2, step=2)
+%3: float32[2] = aten::select.int(self=%2, dim=1, index=0)
+%5: float32[2] = aten::zeros_like(self=%3, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None)
+%6: float32[2, 2] = aten::select_scatter(self=%2, src=%5, dim=1, index=0)
+%7: int64[4] = aten::arange(end=4, dtype=int64, layout=None, device=None, pin_memory=None)
+%8: int64[4] = aten::reshape(self=%7, shape=[4])
+%9: int64[2, 2] = aten::unfold(self=%8, dimension=0, size=2, step=2)
+%10: float32[4] = aten::reshape(self=%1, shape=[-1])
+%11: int64[4] = aten::reshape(self=%9, shape=[-1])
+%12: float32[4] = aten::reshape(self=%6, shape=[-1])
+%13: float32[4] = aten::scatter.src(self=%10, dim=0, index=%11, src=%12)
+%14: float32[4] = aten::reshape(self=%13, shape=[4])
+output y0 = %14
+)");
+}
+
+TEST(FunctionalizeTest, ItemsOfAListAreTheTensorsThemselves) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  ir::Value* list =
+      p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{x, x})}}, {"list[float32[2]]"})
+          ->output();
+  ir::Value* item = p.Op("aten::__getitem__.t", {list, 1}, "float32[2]");
+  p.Op("aten::relu_", {item}, "float32[2]");
+  p.Output(p.Op("aten::stack", {list, 0}, "float32[2, 2]"));
+  p.Output(x);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%6: float32[2] = aten::relu(self=%1)
+%5: float32[2, 2] = aten::stack(tensors=[%6, %6], dim=0)
+output y0 = %5
+output y1 = %6
+)");
+}
+
+TEST(FunctionalizeTest, ListChangedInABranch) {
+  Program p;
+  ir::Value* x = p.Input("x", "float32[2]");
+  ir::Value* list =
+      p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{x})}}, {"list[float32[2]]"})
+          ->output();
+  p.If(
+      p.Input("c", "bool"), {},
+      [&]() -> std::vector<ir::Arg> {
+        p.Op("aten::append.t", {list, x}, "list[float32[2]]");
+        return {};
+      },
+      []() -> std::vector<ir::Arg> { return {}; });
+  p.Output(p.Op("aten::stack", {list, 0}, "float32[?, 2]"));
+  EXPECT_EQ(Functional(&p), R"(
+%6: list[float32[2]] = prim::ListConstruct(items=[%x])
+%7: list[float32[2]] = prim::If(cond=%c)
+  block():
+    %5: list[float32[2]] = prim::ListConstruct(items=[%x, %x])
+    return (%5)
+  block():
+    return (%6)
+%4: float32[?, 2] = aten::stack(tensors=%7, dim=0)
+output y0 = %4
+)");
+}
+
+// x += 1 on the carried name: every iteration writes to the one tensor that h names, too.
+TEST(FunctionalizeTest, CarriedNameOfOneTensor) {
+  Program p;
+  ir::Value* h = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  const auto carried =
+      p.Loop(p.Input("n", "int"), true, {h}, {"float32[2]"},
+             [&](std::vector<ir::Value*> params) -> std::vector<ir::Arg> {
+               return {true, p.Op("aten::add_.Tensor", {params[1], params[0]}, "float32[2]")};
+             });
+  p.Output(carried[0]);
+  p.Output(h);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%8: float32[2] = prim::Loop(max_trip_count=%n, cond=True, carried=[%1])
+  block(%4: int, %7: float32[2]):
+    %9: float32[2] = aten::add.Tensor(self=%7, other=%4, alpha=1)
+    return (True, %9)
+output y0 = %8
+output y1 = %8
+)");
+}
+
+TEST(FunctionalizeTest, ChangedBufferIsSeenLaterAndWarnedAbout) {
+  Program p;
+  ir::Value* steps = p.Weight("steps", "int64[]");
+  p.Op("aten::add_.Tensor", {steps, 1}, "int64[]");
+  p.Output(p.Op("aten::mul.Tensor", {steps, 2}, "int64[]"));
+  Functionalize(p.context());
+  EXPECT_EQ(p.Problems(), "warning buffer-changed aten::add_.Tensor\n");
+  EXPECT_EQ(p.Print(/*functional=*/true), R"(
+%3: int64[] = aten::add.Tensor(self=%steps, other=1, alpha=1)
+%2: int64[] = aten::mul.Tensor(self=%3, other=2)
+output y0 = %2
+)");
+}
+
+TEST(FunctionalizeTest, UsersWritingOperatorIsRefused) {
+  Program p;
+  p.graph()->custom_schemas["my::fill_"] = "my::fill_(Tensor(a!) self) -> Tensor(a!)";
+  Context context(p.graph(), p.context()->debug, p.context()->diagnostics);
+  ir::Value* x = p.Input("x", "float32[2]");
+  ir::Node* node = p.Add("my::fill_", {{"self", x}}, {"float32[2]"});
+  p.Output(node->output());
+  Functionalize(&context);
+  EXPECT_EQ(p.Problems(), "error write-not-expressible my::fill_\n");
+}
+
+// y is x or a new tensor; x is read after y was written to.
+TEST(FunctionalizeTest, SharingThatDependsOnDataIsRefused) {
+  const auto program = [](Program* p, bool read) {
+    ir::Value* x = p->Op("aten::sin", {p->Input("x", "float32[2]")}, "float32[2]");
+    ir::Value* y = p->If(
+        p->Input("c", "bool"), {"float32[2]"},
+        [&]() -> std::vector<ir::Arg> { return {x}; },
+        [&]() -> std::vector<ir::Arg> { return {p->Op("aten::cos", {x}, "float32[2]")}; })[0];
+    p->Op("aten::relu_", {y}, "float32[2]");
+    p->Output(read ? x : y);
+  };
+  Program refused, taken;
+  program(&refused, true);
+  EXPECT_EQ(Refused(&refused), "error ambiguous-alias aten::relu_\n");
+  program(&taken, false);
+  EXPECT_EQ(Refused(&taken), "");
+}
+
+TEST(FunctionalizeTest, TensorCarriedUnderTwoNamesIsRefused) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  ir::Value* y = p.Op("aten::cos", {x}, "float32[2]");
+  const auto carried =
+      p.Loop(p.Input("n", "int"), true, {x, y}, {"float32[2]", "float32[2]"},
+             [&](std::vector<ir::Value*> params) -> std::vector<ir::Arg> {
+               p.Op("aten::relu_", {params[1]}, "float32[2]");
+               ir::Value* next = p.Op("aten::add.Tensor", {params[1], params[2]}, "float32[2]");
+               return {true, next, next};
+             });
+  p.Output(carried[1]);
+  EXPECT_NE(Refused(&p), "");
+}
+
 }  // namespace
 }  // namespace rules_onnx::passes
