@@ -76,6 +76,11 @@ TEST(DamagedFilesTest, Graph) {
   ExpectRefused("bad_argument", "argument 'weight' is missing");
 }
 
+TEST(DamagedFilesTest, WritesThatTheFileDoesNotTell) {
+  ExpectRefused("custom_write", "torch.ops.test.increase.default: an operator without results");
+  ExpectRefused("custom_write_core", "a custom operator that writes to its arguments");
+}
+
 TEST(DamagedFilesTest, OtherFiles) {
   ExpectRefused("missing", "no such file");
   ExpectRefused("state_dict", "it was written by torch.save and holds no program");

@@ -1,11 +1,13 @@
 #include "exporter/pt2/exported_program.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "exporter/pt2/archive.h"
 #include "exporter/pt2/importer.h"
@@ -154,11 +156,21 @@ class ProgramReader {
     }
   }
 
+  // Named as the other front end does: "out", or "output" where an input has that name.
+  std::string OutputRoot() const {
+    const auto& inputs = program_.graph.main.params;
+    const bool is_taken = std::any_of(inputs.begin(), inputs.end(), [](const ir::Value* input) {
+      return input->name == "out" || absl::StartsWith(input->name, "out.");
+    });
+    return is_taken ? "output" : "out";
+  }
+
   std::vector<std::string> OutputPaths(size_t count) const {
-    auto names = OutputNames(def_.out_spec, def_.namedtuple_fields);
+    const std::string root = OutputRoot();
+    auto names = OutputNames(def_.out_spec, root, def_.namedtuple_fields);
     if (names.ok() && names->size() == count) return *std::move(names);
     std::vector<std::string> paths;
-    for (size_t i = 0; i < count; ++i) paths.push_back(absl::StrCat("output.", i));
+    for (size_t i = 0; i < count; ++i) paths.push_back(absl::StrCat(root, ".", i));
     return paths;
   }
 

@@ -82,7 +82,7 @@ input %x: float32[s77, 3, s53, 10]
 %relu: float32[s77, 4, floordiv(s53 - 1, 2) + 1, 5] = aten::relu(self=%batch_norm)  # ConvNet/Sequential[features]/ReLU[2]
 %mean: float32[s77, 4] = aten::mean.dim(self=%relu, dim=[2, 3], keepdim=False, dtype=None)  # ConvNet
 %linear: float32[s77, 2] = aten::linear(input=%mean, weight=%classifier.weight, bias=%classifier.bias)  # ConvNet/Linear[classifier]
-output output = %linear
+output out = %linear
 )");
   EXPECT_TRUE(read.diagnostics.all().empty());
   EXPECT_THAT(Content<float>(read.program, "classifier.weight"),
@@ -122,7 +122,7 @@ TEST(ExportedProgramTest, WeightsOfEveryKind) {
 
 TEST(ExportedProgramTest, MutatedBuffersAreNoOutputs) {
   const Read core = ReadProgram("counter_core");
-  EXPECT_THAT(core.program.graph.output_names, ElementsAre("output"));
+  EXPECT_THAT(core.program.graph.output_names, ElementsAre("out"));
   EXPECT_THAT(Messages(core.diagnostics),
               ElementsAre("the program changes buffer 'count'; its final state is not an output"));
   // Not decomposed, the program still holds the write.
@@ -137,13 +137,13 @@ input %state.h.0: float32[1]
 input %state.h.1: float32[2]
 input %boxes.boxes: float32[4]
 input %boxes.label: float32[2]
-output pair.first = %add
-output pair.rest.0 = %state.h.0
-output boxes.boxes_1 = %mul
-output size = %add_1
-output three = 3
-dropped output pair.rest.1: None
-dropped output boxes.label: str
+output out.pair.first = %add
+output out.pair.rest.0 = %state.h.0
+output out.boxes.boxes = %mul
+output out.size = %add_1
+output out.three = 3
+dropped output out.pair.rest.1: None
+dropped output out.boxes.label: str
 )");
 }
 
@@ -161,8 +161,8 @@ TEST(ExportedProgramTest, Cond) {
     %sub: float32[s33, 3] = aten::sub.Tensor(self=%args_0, other=1, alpha=1)
     %div: float32[s33, 3] = aten::div.Tensor(self=%args_0, other=2)
     return (%sub, %div)
-output output.0 = %getitem
-output output.1 = %getitem_1
+output out.0 = %getitem
+output out.1 = %getitem_1
 )");
   EXPECT_THAT(Print(ReadProgram("cond_size").program.graph),
               HasSubstr("%gt: bool = aten::gt.int(a=%sym_size_int_1, b=4)\n"
@@ -272,6 +272,21 @@ TEST(ExportedProgramTest, DataDependentSizes) {
   EXPECT_THAT(text, HasSubstr("%item: int = aten::item(self=%to)"));
   EXPECT_THAT(text, HasSubstr("%nonzero: int64[u1, 2] = aten::nonzero("));
   EXPECT_THAT(text, testing::Not(HasSubstr("assert")));
+}
+
+TEST(ExportedProgramTest, CustomOperators) {
+  EXPECT_THAT(Print(ReadProgram("custom").program.graph),
+              HasSubstr("%scale: float32[2] = test::scale(x=%x, factor=3.0)"));
+}
+
+TEST(ExportedProgramTest, NamesOfInputsOutputsAndWeightsDiffer) {
+  EXPECT_EQ(Print(ReadProgram("names").program.graph, {"%"}),
+            R"(weight %x.weight: float32[2, 2] = 'x.weight' parameter at 0 + 0
+weight %y: float32[2] = 'y' buffer at 0 + 0
+input %out: float32[2]
+input %y_1: float32[2]
+output output.y = %add_1
+)");
 }
 
 TEST(ExportedProgramTest, SameProgramSameGraph) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "exporter/pt2/importer.h"
 
 namespace rules_onnx::pt2 {
@@ -198,6 +198,10 @@ Results ImportHigherOrderCall(absl::string_view op, const HigherOrderCall& call,
   if (op == "strict_mode" || op == "invoke_subgraph" || op == "wrap" ||
       op == "tag_activation_checkpoint") {
     return Inline(call, 0, importer);
+  }
+  if (absl::StartsWith(op, "auto_functionalized")) {
+    return absl::UnimplementedError(
+        "a custom operator that writes to its arguments is not supported");
   }
   return absl::UnimplementedError(
       "this higher-order operator is not supported; "

@@ -287,11 +287,17 @@ absl::Status Importer::ImportOperator(const NodeDef& def, std::string op, Scope*
     if (!arg.ok()) return Error(def, arg.status());
     node->args.push_back({input.name, *std::move(arg)});
   }
-  if (const ir::Schema* schema = ir::FindSchema(node->op)) {
+  const ir::Schema* const schema = ir::FindSchema(node->op);
+  if (schema != nullptr) {
     if (absl::Status status = ir::BindToSchema(*schema, node.get()); !status.ok()) {
       return Error(def, status);
     }
     if (autocast) ApplyAutocast(*schema, ResultDType(def, *scope->graph), node.get(), emitter_);
+  } else if (def.outputs.empty()) {
+    return Error(def,
+                 absl::UnimplementedError("an operator without results writes to its arguments, "
+                                          "and the file does not tell which; give it a "
+                                          "functional form"));
   }
   if (absl::Status status = DefineOutputs(def, emitter_->Append(std::move(node)), scope);
       !status.ok()) {

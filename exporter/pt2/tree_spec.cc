@@ -11,7 +11,6 @@ namespace {
 
 struct Tree {
   bool is_leaf = false;
-  bool is_sequence = false;  // children are called by position
   std::vector<std::string> keys;
   std::vector<Tree> children;
 };
@@ -53,8 +52,7 @@ Tree ParseNode(const Json& node, const NamedTupleFields& fields) {
     tree.children.push_back(ParseNode(child, fields));
   });
   tree.keys = ChildKeys(node, fields);
-  tree.is_sequence = tree.keys.size() != tree.children.size();
-  if (tree.is_sequence) {
+  if (tree.keys.size() != tree.children.size()) {  // called by position
     tree.keys.clear();
     for (size_t i = 0; i < tree.children.size(); ++i) tree.keys.push_back(absl::StrCat(i));
   }
@@ -106,11 +104,12 @@ absl::StatusOr<std::vector<std::string>> InputNames(absl::string_view in_spec,
 }
 
 absl::StatusOr<std::vector<std::string>> OutputNames(absl::string_view out_spec,
+                                                     const std::string& root,
                                                      const NamedTupleFields& fields) {
   const auto tree = ParseTree(out_spec, fields);
   if (!tree.ok()) return tree.status();
   std::vector<std::string> names;
-  AppendLeaves(*tree, tree->is_leaf || tree->is_sequence ? "output" : "", &names);
+  AppendLeaves(*tree, root, &names);
   return names;
 }
 

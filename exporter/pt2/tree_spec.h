@@ -25,9 +25,10 @@ absl::StatusOr<std::vector<std::string>> InputNames(absl::string_view in_spec,
                                                     const std::vector<std::string>& argument_names,
                                                     const NamedTupleFields& fields);
 
-// One name for each leaf of the result: "output" for a lone value, "output.0" in a sequence,
-// the key in a dict.
+// One name for each leaf of the result: `root` for a lone value, "root.0" in a sequence, "root.key"
+// in a dict.
 absl::StatusOr<std::vector<std::string>> OutputNames(absl::string_view out_spec,
+                                                     const std::string& root,
                                                      const NamedTupleFields& fields);
 
 }  // namespace rules_onnx::pt2

@@ -27,7 +27,7 @@ std::vector<std::string> Inputs(const std::string& spec, const std::vector<std::
   return InputNames(Spec(spec), names, fields).value_or(std::vector<std::string>{"error"});
 }
 std::vector<std::string> Outputs(const std::string& spec, const NamedTupleFields& fields = {}) {
-  return OutputNames(Spec(spec), fields).value_or(std::vector<std::string>{"error"});
+  return OutputNames(Spec(spec), "out", fields).value_or(std::vector<std::string>{"error"});
 }
 
 TEST(TreeSpecTest, InputsByArgumentAndKeyword) {
@@ -42,34 +42,34 @@ TEST(TreeSpecTest, InputsWithoutArgumentNames) {
               ElementsAre("x", "input.1"));
 }
 
-TEST(TreeSpecTest, LoneOutput) { EXPECT_THAT(Outputs(kLeaf), ElementsAre("output")); }
+TEST(TreeSpecTest, LoneOutput) { EXPECT_THAT(Outputs(kLeaf), ElementsAre("out")); }
 
 TEST(TreeSpecTest, SequenceOfOutputs) {
   EXPECT_THAT(Outputs(Tuple({kLeaf, Node("builtins.list", R"("null")", {kLeaf})})),
-              ElementsAre("output.0", "output.1.0"));
+              ElementsAre("out.0", "out.1.0"));
 }
 
 TEST(TreeSpecTest, Keys) {
   EXPECT_THAT(Outputs(Node("builtins.dict", R"("[\"a\", \"b\"]")", {kLeaf, Tuple({kLeaf})})),
-              ElementsAre("a", "b.0"));
+              ElementsAre("out.a", "out.b.0"));
   EXPECT_THAT(Outputs(Node("collections.namedtuple", R"("my.Pair")", {kLeaf, kLeaf}),
                       {{"my.Pair", {"first", "second"}}}),
-              ElementsAre("first", "second"));
+              ElementsAre("out.first", "out.second"));
   EXPECT_THAT(Outputs(Node("my.Data", R"("[[\"u\", \"v\"], []]")", {kLeaf, kLeaf})),
-              ElementsAre("u", "v"));
+              ElementsAre("out.u", "out.v"));
 }
 
 TEST(TreeSpecTest, UnknownContainersByPosition) {
   EXPECT_THAT(Outputs(Node("my.Type", R"("no JSON")", {kLeaf, kLeaf})),
-              ElementsAre("output.0", "output.1"));
-  EXPECT_THAT(Outputs(Node("my.Type", R"("[1, {}]")", {kLeaf})), ElementsAre("output.0"));
+              ElementsAre("out.0", "out.1"));
+  EXPECT_THAT(Outputs(Node("my.Type", R"("[1, {}]")", {kLeaf})), ElementsAre("out.0"));
 }
 
 TEST(TreeSpecTest, Errors) {
-  EXPECT_FALSE(OutputNames("", {}).ok());
-  EXPECT_FALSE(OutputNames("[1]", {}).ok());
-  EXPECT_FALSE(OutputNames("{}", {}).ok());
-  EXPECT_FALSE(OutputNames("[1, {\"type\": 3}]", {}).ok());
+  EXPECT_FALSE(OutputNames("", "out", {}).ok());
+  EXPECT_FALSE(OutputNames("[1]", "out", {}).ok());
+  EXPECT_FALSE(OutputNames("{}", "out", {}).ok());
+  EXPECT_FALSE(OutputNames("[1, {\"type\": 3}]", "out", {}).ok());
   EXPECT_FALSE(InputNames(Spec(kLeaf), {"x"}, {}).ok());
 }
 

@@ -143,6 +143,45 @@ def operators():
     yield "data_dependent", module(data_dependent), (torch.ones(5, 3),), dynamic
 
 
+@torch.library.custom_op("test::scale", mutates_args=())
+def scale(x: torch.Tensor, factor: float = 2.0, mode: str = "a") -> torch.Tensor:
+    return x * factor
+
+
+@scale.register_fake
+def _(x, factor=2.0, mode="a"):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("test::increase", mutates_args=("x",))
+def increase(x: torch.Tensor) -> None:
+    x.add_(1)
+
+
+class Custom(nn.Module):
+    def forward(self, x):
+        return scale(x, 3.0)
+
+
+class CustomWrite(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        increase(y)
+        return y
+
+
+class Names(nn.Module):
+    """Inputs that are called as a buffer and as the output."""
+
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Linear(2, 2, bias=False)
+        self.register_buffer("y", torch.ones(2))
+
+    def forward(self, out, y):
+        return {"y": self.x(out) + self.y + y}
+
+
 def write(folder, name, program):
     save(program, os.path.join(folder, name + ".pt2"))
 
@@ -222,6 +261,11 @@ def main(folder):
             dynamic_shapes={"x": {0: DYNAMIC}, "state": {"h": (None, None)}, "mask": None, "boxes": [None, None]},
         ),
     )
+    write(folder, "custom", export(Custom(), (torch.ones(2),)))
+    custom_write = export(CustomWrite(), (torch.ones(2),))
+    write(folder, "custom_write", custom_write)
+    write(folder, "custom_write_core", custom_write.run_decompositions())
+    write(folder, "names", export(Names(), (torch.ones(2), torch.ones(2))))
     for name, program, args, dynamic in [*control_flow(), *operators()]:
         write(folder, name, export(program, args, dynamic_shapes=dynamic))
     write_damaged(folder)
