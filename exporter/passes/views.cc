@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "exporter/ir/schema.h"
 
 namespace rules_onnx::passes {
 namespace {
@@ -271,6 +272,12 @@ const std::map<std::string, Inverse>& Inverses() {
   return *kInverses;
 }
 
+// A tensor, or a value that was never seen: it may be one.
+bool MayBeTensor(const ir::Type& type) {
+  using Kind = ir::Type::Kind;
+  return type.is_tensor() || type.kind == Kind::kUnknown || type.kind == Kind::kOptional;
+}
+
 bool IsTrue(const ir::Arg* arg) { return arg != nullptr && arg->is_bool() && arg->as_bool(); }
 
 ViewKind ClassifyConversion(const ir::Node& node, const ir::Type& from, const ir::Type& to) {
@@ -395,7 +402,7 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   const ir::Type& from = node.args[0].value.value()->type;
   const ir::Type& to = node.output()->type;
   if (IsSameAlways(base)) return ViewKind::kSame;
-  if (!from.is_tensor() || !to.is_tensor()) return ViewKind::kNone;
+  if (!MayBeTensor(from) || !MayBeTensor(to)) return ViewKind::kNone;
   if (IsDropout(base)) {
     const ir::Arg* train = node.Find("train");
     if (train == nullptr || !train->is_bool()) return ViewKind::kUnknown;
@@ -417,6 +424,7 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
     return ClassifyReshape(from, to, layout);
   }
   if (base == "aten::real" || base == "aten::conj" || base == "aten::resolve_conj") {
+    if (from.dtype == ir::DType::kUndefined) return ViewKind::kUnknown;
     if (!ir::IsComplex(from.dtype)) return ViewKind::kSame;
     return base == "aten::resolve_conj" ? ViewKind::kUnknown : ViewKind::kView;
   }
@@ -426,7 +434,10 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   if (node.op == "aten::view.dtype") {
     return from.dtype == to.dtype ? ViewKind::kSame : ViewKind::kView;
   }
-  return Inverses().contains(std::string(base)) ? ViewKind::kView : ViewKind::kNone;
+  if (Inverses().contains(std::string(base))) return ViewKind::kView;
+  // A view that nothing here knows: it can be read, and a write through it is refused.
+  const ir::Schema* schema = ir::FindSchema(node.op);
+  return schema != nullptr && schema->is_view() ? ViewKind::kView : ViewKind::kNone;
 }
 
 bool GivesListOfViews(const ir::Node& node) {
@@ -435,7 +446,7 @@ bool GivesListOfViews(const ir::Node& node) {
                 "aten::unbind",       "aten::tensor_split",     "aten::unsafe_chunk",
                 "aten::hsplit",       "aten::vsplit",           "aten::dsplit"};
   return kLists->contains(node.base_op()) && !node.args.empty() &&
-         node.args[0].value.is_value() && node.args[0].value.value()->type.is_tensor();
+         node.args[0].value.is_value() && MayBeTensor(node.args[0].value.value()->type);
 }
 
 std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, int64_t index,
