@@ -281,6 +281,7 @@ Vals Builder::EmitChecked(const OpSchema& schema, absl::string_view op_type, Val
       Fail(absl::StrCat("ONNX operator ", op_type, " takes no input ", i, " at opset ", opset()));
       return nothing;
     }
+    if (!inputs[i] && !formal->optional) return nothing;  // an operand failed earlier
     if (!inputs[i] || inputs[i].dtype() == DType::kUndefined) continue;
     const DType given = inputs[i].dtype();
     const std::string variable = formal->variadic && !formal->homogeneous

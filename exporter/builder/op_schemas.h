@@ -16,6 +16,7 @@ namespace rules_onnx::builder {
 struct FormalParameter {
   std::string type_variable;      // "T"; equal variables mean equal types. The type itself if fixed
   std::set<ir::DType> dtypes;     // element types allowed, of tensors, sequences and optionals
+  bool optional = false;          // may be left out
   bool variadic = false;          // the last one may repeat
   bool homogeneous = true;        // variadic: all of one type
 };

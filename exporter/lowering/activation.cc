@@ -1,9 +1,11 @@
 // Activation functions.
+#include "exporter/lowering/activation.h"
+
 #include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -66,25 +68,8 @@ void Hardswish(Op& op) {
   op.Return(op.b.Mul(x, op.b.Op("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}})));
 }
 
-// 0.5 · x · (1 + erf(x / √2)), or its tanh form.
-void Gelu(Op& op) {
-  Builder& b = op.b;
-  const Val x = op.Tensor("self");
-  const std::string approximate = op.String("approximate");
-  if (b.opset() >= 20) {
-    return op.Return(b.Op("Gelu", {x}, {{"approximate", builder::Attr::Data(approximate)}}));
-  }
-  const DType dtype = x.dtype();
-  const auto constant = [&](double value) { return b.Scalar(value, dtype); };
-  const Val half = b.Mul(x, constant(0.5));
-  if (approximate == "none") {
-    const Val erf = b.Unary("Erf", b.Div(x, constant(std::sqrt(2.0))));
-    return op.Return(b.Mul(half, b.Add(erf, constant(1))));
-  }
-  const Val cube = b.Mul(x, b.Mul(x, x));
-  const Val inner = b.Mul(constant(std::sqrt(2 / 3.14159265358979323846)),
-                          b.Add(x, b.Mul(constant(0.044715), cube)));
-  op.Return(b.Mul(half, b.Add(b.Unary("Tanh", inner), constant(1))));
+void GeluOp(Op& op) {
+  op.Return(Gelu(op.b, op.Tensor("self"), op.String("approximate")));
 }
 
 // log(1 + exp(beta · x)) / beta; x itself where beta · x > threshold.
@@ -273,6 +258,26 @@ void LogSigmoidForward(Op& op) {
 
 }  // namespace
 
+// 0.5 · x · (1 + erf(x / √2)), or its tanh form.
+Val Gelu(Builder& b, Val x, const std::string& approximate) {
+  if (!x || b.failed()) return {};
+  if (b.opset() >= 20) {
+    return b.Op("Gelu", {x}, {{"approximate", builder::Attr::Data(approximate)}});
+  }
+  const DType dtype = x.dtype();
+  const auto constant = [&](double value) { return b.Scalar(value, dtype); };
+  const Val half = b.Mul(x, constant(0.5));
+  if (approximate == "none") {
+    const Val erf = b.Unary("Erf", b.Div(x, constant(std::sqrt(2.0))));
+    return b.Mul(half, b.Add(erf, constant(1)));
+  }
+  const Val cube = b.Mul(x, b.Mul(x, x));
+  const Val inner = b.Mul(constant(std::sqrt(2 / 3.14159265358979323846)),
+                          b.Add(x, b.Mul(constant(0.044715), cube)));
+  return b.Mul(half, b.Add(b.Unary("Tanh", inner), constant(1)));
+}
+
+extern const Family kActivation;
 const Family kActivation = {"activation", {
     {"aten::relu", Relu},
     {"aten::relu6", Relu6},
@@ -284,7 +289,7 @@ const Family kActivation = {"activation", {
     {"aten::silu", Silu},
     {"aten::hardsigmoid", Hardsigmoid},
     {"aten::hardswish", Hardswish},
-    {"aten::gelu", Gelu},
+    {"aten::gelu", GeluOp},
     {"aten::softplus", Softplus},
     {"aten::mish", Mish},
     {"aten::softmax", Softmax},

@@ -2,7 +2,7 @@
 // [floor(i · s / n), ceil((i + 1) · s / n)): windows of unequal sizes that may overlap.
 #include <numeric>
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -163,6 +163,7 @@ void AdaptiveMaxPool(Op& op) {
 
 }  // namespace
 
+extern const Family kAdaptivePool;
 const Family kAdaptivePool = {"adaptive_pool", {
     {"aten::adaptive_avg_pool1d", AdaptiveAveragePool<1>},
     {"aten::adaptive_avg_pool2d", AdaptiveAveragePool<2>},

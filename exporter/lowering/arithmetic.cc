@@ -2,7 +2,7 @@
 #include "exporter/lowering/arithmetic.h"
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -108,6 +108,7 @@ Val Remainder(Builder& b, Val x, Val y) {
   return b.Where(other_sign, b.Add(rest, y), rest);
 }
 
+extern const Family kArithmetic;
 const Family kArithmetic = {"arithmetic", {
     {"aten::add", Add},
     {"aten::sub", Sub},

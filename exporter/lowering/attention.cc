@@ -1,20 +1,14 @@
 // Scaled dot-product attention, written out.
+#include "exporter/lowering/attention.h"
+
 #include <cmath>
 #include <limits>
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/linear.h"
 
 namespace rules_onnx::lowering {
 namespace {
-
-struct Attention {
-  Val query, key, value;   // [..., length, width]
-  Val mask;                // may be null; bool: true takes part; otherwise added to the scores
-  bool causal = false;
-  std::optional<double> scale;
-  bool grouped = false;    // key and value have fewer heads, each serving several of the query's
-};
 
 // Repeats the heads of key or value so that there are as many as the query has.
 Val RepeatHeads(Builder& b, Val x, Val query) {
@@ -53,9 +47,31 @@ Val SafeSoftmax(Builder& b, Val scores, Val bool_mask) {
   return b.Where(none, b.Scalar(0, weights.dtype()), weights);
 }
 
-Val Emit(Op& op, Attention a) {
-  Builder& b = op.b;
-  if (!a.query || !a.key || !a.value || op.failed()) return {};
+Attention Read(Op& op, absl::string_view mask) {
+  Attention a;
+  a.query = op.Tensor("query");
+  a.key = op.Tensor("key");
+  a.value = op.Tensor("value");
+  if (op.Has(mask)) a.mask = op.Tensor(mask);
+  a.causal = op.Bool("is_causal");
+  a.scale = op.OptFloat("scale");
+  a.grouped = op.node.Find("enable_gqa") != nullptr && op.Bool("enable_gqa");
+  op.Require(op.KnownFloat("dropout_p") == 0.0, "attention with dropout is not supported");
+  op.Require(!a.scale || *a.scale >= 0, "attention with a negative scale is not supported");
+  return a;
+}
+
+void ScaledDotProductAttention(Op& op) { op.Return(Attend(op.b, Read(op, "attn_mask")).output); }
+
+// What PyTorch's CPU decomposition picks; also gives log-sum-exp, which only training reads.
+void FlashAttentionForCpu(Op& op) {
+  op.Return(std::vector<Item>{Attend(op.b, Read(op, "attn_mask")).output, Item()});
+}
+
+}  // namespace
+
+Attended Attend(Builder& b, Attention a) {
+  if (!a.query || !a.key || !a.value || b.failed()) return {};
   if (a.grouped) {
     a.key = RepeatHeads(b, a.key, a.query);
     a.value = RepeatHeads(b, a.value, a.query);
@@ -73,32 +89,11 @@ Val Emit(Op& op, Attention a) {
   const Val scores = MatMul(b, b.Mul(a.query, root), b.SwapAxes(b.Mul(a.key, root), -2, -1));
   const Val causal = a.causal ? CausalMask(b, a.query, a.key) : Val();
   const Val masked = Masked(b, Masked(b, scores, causal), a.mask);
-  return MatMul(b, SafeSoftmax(b, masked, a.mask), a.value);
+  const Val weights = SafeSoftmax(b, masked, a.mask);
+  return {MatMul(b, weights, a.value), weights};
 }
 
-Attention Read(Op& op, absl::string_view mask) {
-  Attention a;
-  a.query = op.Tensor("query");
-  a.key = op.Tensor("key");
-  a.value = op.Tensor("value");
-  if (op.Has(mask)) a.mask = op.Tensor(mask);
-  a.causal = op.Bool("is_causal");
-  a.scale = op.OptFloat("scale");
-  a.grouped = op.node.Find("enable_gqa") != nullptr && op.Bool("enable_gqa");
-  op.Require(op.KnownFloat("dropout_p") == 0.0, "attention with dropout is not supported");
-  op.Require(!a.scale || *a.scale >= 0, "attention with a negative scale is not supported");
-  return a;
-}
-
-void ScaledDotProductAttention(Op& op) { op.Return(Emit(op, Read(op, "attn_mask"))); }
-
-// What PyTorch's CPU decomposition picks; also gives log-sum-exp, which only training reads.
-void FlashAttentionForCpu(Op& op) {
-  op.Return(std::vector<Item>{Emit(op, Read(op, "attn_mask")), Item()});
-}
-
-}  // namespace
-
+extern const Family kAttention;
 const Family kAttention = {"attention", {
     {"aten::scaled_dot_product_attention", ScaledDotProductAttention},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", FlashAttentionForCpu},

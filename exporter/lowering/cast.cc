@@ -1,5 +1,5 @@
 // Conversions between dtypes.
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -28,6 +28,7 @@ void Convert(Op& op) {
 
 }  // namespace
 
+extern const Family kCast;
 const Family kCast = {"cast", {
     {"aten::to", Convert},
     {"aten::type_as", Convert},

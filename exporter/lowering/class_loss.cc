@@ -1,5 +1,5 @@
 // Losses of class scores.
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/loss.h"
 #include "exporter/lowering/values.h"
 
@@ -210,6 +210,7 @@ void MultilabelMarginLossForward(Op& op) {
 
 }  // namespace
 
+extern const Family kClassLoss;
 const Family kClassLoss = {"class_loss", {
     {"aten::nll_loss", NllLoss},
     {"aten::nll_loss2d", NllLoss},

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -149,6 +149,7 @@ void IsNegativeInfinity(Op& op) { IsSignedInfinity(op, -std::numeric_limits<doub
 
 }  // namespace
 
+extern const Family kCompare;
 const Family kCompare = {"compare", {
     {"aten::eq", Compare<&Builder::Equal>},
     {"aten::ne", NotEqual},

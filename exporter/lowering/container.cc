@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
@@ -214,6 +214,7 @@ void AllOrAny(Op& op) {
 
 }  // namespace
 
+extern const Family kContainer;
 const Family kContainer = {"container", {
     {"prim::Constant", Same},
     {"prim::ListConstruct", Same},

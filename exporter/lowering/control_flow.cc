@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/lowering.h"
 #include "exporter/lowering/sequence.h"
 
@@ -233,6 +233,7 @@ void Scan(Op& op) {
 
 }  // namespace
 
+extern const Family kControlFlow;
 const Family kControlFlow = {"control_flow", {
     {"prim::If", If},
     {"prim::Loop", Loop},

@@ -1,6 +1,6 @@
 // Convolutions.
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -115,6 +115,7 @@ void ConvTbc(Op& op) {
 
 }  // namespace
 
+extern const Family kConv;
 const Family kConv = {"conv", {
     {"aten::conv1d", Conv},
     {"aten::conv2d", Conv},

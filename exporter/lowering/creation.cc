@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -111,19 +111,21 @@ void TriangleIndices(Op& op) {
   op.Return(op.b.Cast(op.b.NonZero(inside), op.OutDType()));
 }
 
-// Rising or falling powers of x, a row for each of its elements.
+// Rising or falling powers along a new last axis.
 void Vander(Op& op) {
   Builder& b = op.b;
   const Val x = op.Tensor("x");
   const DType dtype = op.OutDType();
-  const Val count = op.Has("N") ? op.IntVal("N") : b.Size(x, 0);
+  const Val count = op.Has("N") ? op.IntVal("N") : b.Size(x, -1);
   Val powers = Iota(b, count);
-  if (!op.Bool("increasing")) powers = b.Sub(b.Sub(count, b.Int(1)), powers);
-  op.Return(b.Pow(b.Unsqueeze(b.Cast(x, dtype), {1}), b.Unsqueeze(b.Cast(powers, dtype), {0})));
+  const bool rises = op.node.Find("increasing") == nullptr || op.Bool("increasing");
+  if (!rises) powers = b.Sub(b.Sub(count, b.Int(1)), powers);
+  op.Return(b.Pow(b.Unsqueeze(b.Cast(x, dtype), {-1}), b.Cast(powers, dtype)));
 }
 
 }  // namespace
 
+extern const Family kCreation;
 const Family kCreation = {"creation", {
     {"aten::zeros", Constant<0>},
     {"aten::ones", Constant<1>},

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -198,6 +198,7 @@ void SliceScatter(Op& op) {
 
 }  // namespace
 
+extern const Family kDiagonal;
 const Family kDiagonal = {"diagonal", {
     {"aten::diagonal", DiagonalOp},
     {"aten::diagonal_copy", DiagonalOp},

@@ -1,7 +1,7 @@
 // Differences of neighbours, integrals and gradients along an axis.
 #include <limits>
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -154,6 +154,7 @@ void Gradient(Op& op) {
 
 }  // namespace
 
+extern const Family kDifferences;
 const Family kDifferences = {"differences", {
     {"aten::diff", Diff},
     {"aten::trapezoid", Trapezoid},

@@ -1,5 +1,5 @@
 // Dropout: the identity in eval mode, ONNX's Dropout in training (opset 12 takes a training flag).
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -48,6 +48,7 @@ void AlphaDropout(Op& op) {
 
 }  // namespace
 
+extern const Family kDropout;
 const Family kDropout = {"dropout", {
     {"aten::dropout", Dropout<false>},
     {"aten::feature_dropout", Dropout<true>},

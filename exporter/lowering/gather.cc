@@ -1,6 +1,6 @@
 // Elements taken by integer indices: gather, take, index_select, embedding, one_hot.
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -69,8 +69,40 @@ void OneHot(Op& op) {
   op.Return(x.rank() == 0 ? b.Squeeze(hot, {0}) : hot);
 }
 
+// ---------------------------------------------------------------- repetition of elements
+
+// i as often as repeats[i] says, for all i: the rows of what is true of `column < repeats[row]`.
+Val RepeatedPlaces(Builder& b, Val repeats) {
+  const Val most = b.Reduce("ReduceMax", b.Concat({repeats, b.Ints({0})}, 0), {}, false);
+  const Val used = b.Less(b.Unsqueeze(Iota(b, most), {0}), b.Unsqueeze(repeats, {1}));
+  return b.Gather(b.NonZero(used), b.Int(0), 0);
+}
+
+void RepeatPlaces(Op& op) {
+  op.Return(op.b.Cast(RepeatedPlaces(op.b, op.Tensor("repeats", DType::kInt64)), op.OutDType()));
+}
+
+// Each slice along the axis several times; without an axis, each element.
+void RepeatInterleave(Op& op) {
+  Builder& b = op.b;
+  const Val self = op.Tensor("self");
+  if (!self) return;
+  const bool flat = !op.Has("dim") || self.rank() == 0;
+  const Val x = flat ? b.Flatten1D(self) : self;
+  const int axis = flat ? 0 : op.Axis("dim", self);
+  const Val size = b.Size(x, axis);
+  Val repeats = op.Tensor("repeats", DType::kInt64);
+  if (repeats.rank() == 0) {
+    const Val count = b.Mul(size, repeats);
+    return op.Return(b.Gather(x, b.Div(Iota(b, count), repeats), axis));
+  }
+  if (repeats.numel() == 1) repeats = b.Expand(repeats, b.Vector({size}));
+  op.Return(b.Gather(x, RepeatedPlaces(b, repeats), axis));
+}
+
 }  // namespace
 
+extern const Family kGather;
 const Family kGather = {"gather", {
     {"aten::index_select", IndexSelect},
     {"aten::gather", Gather},
@@ -78,6 +110,8 @@ const Family kGather = {"gather", {
     {"aten::take_along_dim", TakeAlongDim},
     {"aten::embedding", Embedding},
     {"aten::one_hot", OneHot},
+    {"aten::repeat_interleave", RepeatInterleave},
+    {"aten::repeat_interleave.Tensor", RepeatPlaces},
 }};
 
 }  // namespace rules_onnx::lowering

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -164,26 +164,46 @@ Vals ClampedIndices(Op& op, Val x) {
   return indices;
 }
 
+bool IndexesAll(Op& op, Val x, const Vals& indices) {
+  return op.Require(static_cast<int>(indices.size()) == x.rank() &&
+                        std::count(indices.begin(), indices.end(), Val()) == 0,
+                    "a masked index must index every axis");
+}
+
 // What lies at the indices, `fill` where the mask is false. Every axis is indexed.
 void MaskedIndex(Op& op) {
   Builder& b = op.b;
   const Val x = op.Tensor("self");
   const Vals indices = ClampedIndices(op, x);
-  if (!op.Require(static_cast<int>(indices.size()) == x.rank() &&
-                      std::count(indices.begin(), indices.end(), Val()) == 0,
-                  "a masked index must index every axis")) {
-    return;
-  }
+  if (!IndexesAll(op, x, indices)) return;
   const Val taken = GatherFirst(b, x, indices);
   op.Return(b.Where(op.Tensor("mask", DType::kBool), taken, op.Scalar("fill", x.dtype())));
 }
 
+// Adds the values where the mask is true, at indices of every axis.
+void MaskedIndexPut(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const Vals indices = ClampedIndices(op, x);
+  const Val values = op.Tensor("values", x.dtype());
+  if (!IndexesAll(op, x, indices)) return;
+  const Val kept = b.Where(op.Tensor("mask", DType::kBool), values, b.ScalarInt(0, x.dtype()));
+  Vals spread = indices;
+  spread.push_back(kept);
+  spread = Broadcast(b, spread);
+  const Val updates = spread.back();
+  spread.pop_back();
+  op.Return(Accumulated(b, x, spread, updates));
+}
+
 }  // namespace
 
+extern const Family kIndex;
 const Family kIndex = {"index", {
     {"aten::index", Index, 9, "masks and several indices: opset 11 where sizes are dynamic"},
     {"aten::_unsafe_index", Index},
     {"aten::_unsafe_masked_index", MaskedIndex},
+    {"aten::_unsafe_masked_index_put_accumulate", MaskedIndexPut, 16},
     {"aten::index_put", IndexPut, 11, "accumulate: opset 16"},
     {"aten::_unsafe_index_put", IndexPut, 11, "accumulate: opset 16"},
 }};

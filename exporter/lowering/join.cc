@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
@@ -200,6 +200,7 @@ void Combinations(Op& op) {
 
 }  // namespace
 
+extern const Family kJoin;
 const Family kJoin = {"join", {
     {"aten::cat", Cat},
     {"aten::concat", Cat},

@@ -1,7 +1,7 @@
 // Matrix and vector products.
 #include "exporter/lowering/linear.h"
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -102,6 +102,7 @@ Val Linear(Builder& b, Val x, Val weight, Val bias) {
   return bias ? b.Add(product, bias) : product;
 }
 
+extern const Family kLinear;
 const Family kLinear = {"linear", {
     {"aten::matmul", MatMulOp},
     {"aten::linalg_matmul", MatMulOp},

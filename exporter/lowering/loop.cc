@@ -40,6 +40,42 @@ Vals Repeat(Builder& b, Val count, Val first, const Vals& initial,
   return b.OpN("Loop", inputs, {{"body", graph}}, initial.size(), types);
 }
 
+// The state starts one before the first element: what `combine` gives is taken from then on, the
+// first element itself before.
+Val Accumulate(Builder& b, Val x, int axis,
+               const std::function<Val(Val so_far, Val next)>& combine) {
+  if (!x || b.failed()) return {};
+  Shape slice = x.shape();
+  slice.erase(slice.begin() + axis);
+  const ValueType type{.dtype = x.dtype(), .shape = slice};
+  const ValueType flag{.dtype = DType::kBool, .shape = Shape{}};
+  Val started, so_far, next;
+  const auto body = b.Subgraph(
+      "body",
+      [&](Graph* graph) {
+        started = b.SubgraphInput(graph, "started", flag);
+        so_far = b.SubgraphInput(graph, "so_far", type);
+        next = b.SubgraphInput(graph, "next", type);
+      },
+      [&]() -> Vals {
+        const Val result = b.Where(started, combine(so_far, next), next);
+        return {b.ScalarInt(1, DType::kBool), result, result};
+      });
+  Vals sizes;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != axis) sizes.push_back(b.Size(x, i));
+  }
+  const Val zeros = b.ConstantOfShape(b.Vector(sizes), 0, x.dtype());
+  const std::vector<int64_t> axes = {axis};
+  const Vals results = b.OpN("Scan", {b.ScalarInt(0, DType::kBool), zeros, x},
+                             {{"body", body}, {"num_scan_inputs", 1}, {"scan_input_axes", axes},
+                              {"scan_output_axes", axes}},
+                             3,
+                             {{DType::kBool, Shape{}}, {x.dtype(), slice},
+                              {x.dtype(), x.shape()}});
+  return results[2];
+}
+
 Val Any(Builder& b, Val mask) {
   const Val counted = b.Reduce("ReduceSum", b.Cast(mask, DType::kInt32), {}, /*keepdims=*/false);
   return b.Greater(counted, b.ScalarInt(0, DType::kInt32));

@@ -20,6 +20,11 @@ struct LoopStep {
 Vals Repeat(Builder& b, Val count, Val first, const Vals& initial,
             const std::function<LoopStep(Val iteration, const Vals& carried)>& body);
 
+// Runs `combine(so far, next)` along the axis from the first element on; all the results, shaped
+// like x (rank ≥ 1). ONNX's Scan.
+Val Accumulate(Builder& b, Val x, int axis,
+               const std::function<Val(Val so_far, Val next)>& combine);
+
 // True if any element is: 0-d bool.
 Val Any(Builder& b, Val mask);
 

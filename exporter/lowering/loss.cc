@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/math.h"
 
 namespace rules_onnx::lowering {
@@ -221,6 +221,7 @@ void TripletMarginLoss(Op& op) {
 
 }  // namespace
 
+extern const Family kLoss;
 const Family kLoss = {"loss", {
     {"aten::mse_loss", MseLoss},
     {"aten::l1_loss", L1Loss},

@@ -1,13 +1,16 @@
 #include "exporter/lowering/lowering.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "exporter/builder/dce.h"
 #include "exporter/builder/literal.h"
 #include "exporter/ir/print.h"
 #include "exporter/lowering/op.h"
+#include "exporter/lowering/quantized.h"
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
@@ -26,6 +29,8 @@ std::string NodePrefix(const std::string& scope) {
   }
   return prefix;
 }
+
+bool IsAten(const ir::Node& node) { return absl::StartsWith(node.op, "aten::"); }
 
 }  // namespace
 
@@ -106,20 +111,54 @@ void Lowering::Report(const ir::Node& node, std::string id, std::string message,
                      .hint = std::move(hint)});
 }
 
-void Lowering::LowerNode(const ir::Node& node) {
-  const Row* row = FindRow(node.op);
-  if (row == nullptr) {
-    Report(node, "unsupported-operator", "operator is not supported",
-           "`onnx-export ops` lists what is; a plugin or a mapping file can add it");
-    return;
+std::function<void(Op&)> Lowering::FindLowering(const ir::Node& node) const {
+  const UserLowering* best = nullptr;
+  for (const UserLowering& user : options_.user_lowerings) {
+    const bool named = user.op == node.op || user.op == node.base_op();
+    if (!named || user.since_opset > options_.opset) continue;
+    if (best == nullptr || user.since_opset >= best->since_opset) best = &user;
   }
+  if (best != nullptr) return best->function;
+  const ExportType type = options_.export_type;
+  if (type == ExportType::kRaw) return [](Op& op) { LowerForeign(op, OwnNode(op.node)); };
+  const bool tensors = std::all_of(node.outputs.begin(), node.outputs.end(), [](ir::Value* value) {
+    return value->type.is_tensor();
+  });
+  if (type == ExportType::kAten && IsAten(node) && tensors) {
+    return [](Op& op) { LowerForeign(op, AtenNode(op.node)); };
+  }
+  const Row* row = FindRow(node.op);
+  if (row == nullptr) return nullptr;
+  return [row](Op& op) {
+    if (!LowerOnQuantized(op, row->function)) row->function(op);
+  };
+}
+
+absl::Status Lowering::Try(const ir::Node& node, const std::function<void(Op&)>& lowering) {
   builder_.SetSource(NodePrefix(node.scope), node.id);
   Op op(*this, node);
-  row->function(op);
-  const absl::Status status = builder_.TakeStatus();
+  lowering(op);
+  absl::Status status = builder_.TakeStatus();
+  if (!status.ok()) {
+    for (const ir::Value* output : node.outputs) Set(output, Item());
+  }
+  return status;
+}
+
+void Lowering::LowerNode(const ir::Node& node) {
+  const std::function<void(Op&)> lowering = FindLowering(node);
+  const absl::Status status = lowering ? Try(node, lowering) : absl::NotFoundError("");
   if (status.ok()) return;
-  for (const ir::Value* output : node.outputs) Set(output, Item());
-  Report(node, "unsupported-form", std::string(status.message()), "");
+  const ExportType type = options_.export_type;
+  if (type == ExportType::kAtenFallback && IsAten(node)) {
+    if (Try(node, [](Op& op) { LowerForeign(op, AtenNode(op.node)); }).ok()) return;
+  }
+  if (type == ExportType::kFallthrough) {
+    if (Try(node, [](Op& op) { LowerForeign(op, OwnNode(op.node)); }).ok()) return;
+  }
+  if (lowering) return Report(node, "unsupported-form", std::string(status.message()), "");
+  Report(node, "unsupported-operator", "operator is not supported",
+         "`onnx-export ops` lists what is; a plugin or a mapping file can add it");
 }
 
 void Lowering::LowerNodes(const ir::Block& block) {

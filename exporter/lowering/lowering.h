@@ -2,6 +2,7 @@
 #ifndef RULES_ONNX_EXPORTER_LOWERING_LOWERING_H_
 #define RULES_ONNX_EXPORTER_LOWERING_LOWERING_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "exporter/lowering/lower.h"
 
 namespace rules_onnx::lowering {
+
+class Op;
 
 class Lowering {
  public:
@@ -44,6 +47,10 @@ class Lowering {
 
  private:
   void LowerNode(const ir::Node& node);
+  // The lowering that is in charge of the node; nullptr where there is none.
+  std::function<void(Op&)> FindLowering(const ir::Node& node) const;
+  // Runs it; the failure, if there was one.
+  absl::Status Try(const ir::Node& node, const std::function<void(Op&)>& lowering);
   void Report(const ir::Node& node, std::string id, std::string message, std::string hint);
   void AddInputs();
   void AddWeights();

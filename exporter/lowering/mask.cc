@@ -1,5 +1,5 @@
 // Masks and where: masked_fill, masked_select, masked_scatter, where, nonzero.
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -91,6 +91,7 @@ void NonZeroStatic(Op& op) {
 
 }  // namespace
 
+extern const Family kMask;
 const Family kMask = {"mask", {
     {"aten::masked_fill", MaskedFill},
     {"aten::masked_scatter", MaskedScatter, 11},

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -113,8 +113,6 @@ void Log1pOp(Op& op) { op.Return(Log1p(op.b, Self(op))); }
 void Expm1Op(Op& op) { op.Return(Expm1(op.b, Self(op))); }
 
 void Exp2(Op& op) { op.Return(op.b.Pow(Constant(op, 2), Self(op))); }
-
-void Erfc(Op& op) { op.Return(op.b.Sub(Constant(op, 1), op.b.Unary("Erf", Self(op)))); }
 
 void Deg2rad(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, kPi / 180))); }
 void Rad2deg(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, 180 / kPi))); }
@@ -284,6 +282,7 @@ Val IsFiniteNumber(Builder& b, Val x) {
   return b.Equal(b.Sub(x, x), b.Scalar(0, x.dtype()));
 }
 
+extern const Family kMath;
 const Family kMath = {"math", {
     {"aten::abs", Same<kAbs>},
     {"aten::absolute", Same<kAbs>},
@@ -330,8 +329,6 @@ const Family kMath = {"math", {
     {"aten::special_expm1", Expm1Op},
     {"aten::exp2", Exp2},
     {"aten::special_exp2", Exp2},
-    {"aten::erfc", Erfc},
-    {"aten::special_erfc", Erfc},
     {"aten::deg2rad", Deg2rad},
     {"aten::rad2deg", Rad2deg},
     {"aten::sinc", Sinc},

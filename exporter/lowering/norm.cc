@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -118,8 +118,7 @@ void NoTrainingBatchNorm(Op& op) {
 
 // ---------------------------------------------------------------- layer normalization
 
-Normalized LayerNormOf(Op& op, Val x, int axes_count, Val weight, Val bias, double eps) {
-  Builder& b = op.b;
+Normalized LayerNormOf(Builder& b, Val x, int axes_count, Val weight, Val bias, double eps) {
   const DType dtype = x.dtype();
   const Val wide = b.Cast(x, Wide(dtype));
   const Moments moments = MomentsOf(b, wide, LastAxes(x.rank(), axes_count), b.Int(0));
@@ -137,18 +136,12 @@ Val OnesLike(Builder& b, Val x, int axes_count) {
 }
 
 void LayerNorm(Op& op) {
-  const Val x = op.Tensor("input");
-  const Val weight = Optional(op, "weight"), bias = Optional(op, "bias");
-  const int count = NormalizedAxes(op);
-  const double eps = op.Float("eps");
-  if (op.b.opset() < 17) return op.Return(LayerNormOf(op, x, count, weight, bias, eps).y);
-  const Val scale = weight ? weight : OnesLike(op.b, x, count);
-  op.Return(op.b.Op("LayerNormalization", {x, scale, bias}, {{"axis", -count}, {"epsilon", eps}}));
+  op.Return(LayerNormalize(op.b, op.Tensor("input"), NormalizedAxes(op), Optional(op, "weight"),
+                           Optional(op, "bias"), op.Float("eps")));
 }
 
 void NativeLayerNorm(Op& op) {
-  const Val x = op.Tensor("input");
-  const Normalized result = LayerNormOf(op, x, NormalizedAxes(op), Optional(op, "weight"),
+  const Normalized result = LayerNormOf(op.b, op.Tensor("input"), NormalizedAxes(op), Optional(op, "weight"),
                                         Optional(op, "bias"), op.Float("eps"));
   op.Return(Vals{result.y, result.mean, result.inverse_std});
 }
@@ -217,6 +210,13 @@ void InstanceNorm(Op& op) {
 
 }  // namespace
 
+Val LayerNormalize(Builder& b, Val x, int axes, Val weight, Val bias, double eps) {
+  if (!x || b.failed()) return {};
+  if (b.opset() < 17) return LayerNormOf(b, x, axes, weight, bias, eps).y;
+  const Val scale = weight ? weight : OnesLike(b, x, axes);
+  return b.Op("LayerNormalization", {x, scale, bias}, {{"axis", -axes}, {"epsilon", eps}});
+}
+
 Moments MomentsOf(Builder& b, Val x, const Ints& axes, Val correction) {
   if (!x || b.failed()) return {};
   const Val mean = b.Reduce("ReduceMean", x, axes, /*keepdims=*/true);
@@ -233,6 +233,7 @@ Moments MomentsOf(Builder& b, Val x, const Ints& axes, Val correction) {
   return {mean, b.Div(b.Reduce("ReduceSum", squares, axes, /*keepdims=*/true), divisor)};
 }
 
+extern const Family kNorm;
 const Family kNorm = {"norm", {
     {"aten::batch_norm", BatchNormOp},
     {"aten::native_batch_norm", NativeBatchNorm},

@@ -12,6 +12,9 @@ struct Moments {
 // Over the given axes, kept as size 1.
 Moments MomentsOf(Builder& b, Val x, const std::vector<int64_t>& axes, Val correction);
 
+// Over the last `axes` axes; weight and bias may be null.
+Val LayerNormalize(Builder& b, Val x, int axes, Val weight, Val bias, double eps);
+
 }  // namespace rules_onnx::lowering
 
 #endif  // RULES_ONNX_EXPORTER_LOWERING_NORM_H_

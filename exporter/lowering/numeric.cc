@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/loop.h"
 #include "exporter/lowering/math.h"
 #include "exporter/lowering/values.h"
@@ -277,6 +277,7 @@ void Xlog1py(Op& op) {
 
 }  // namespace
 
+extern const Family kNumeric;
 const Family kNumeric = {"numeric", {
     {"aten::positive", Positive},
     {"aten::signbit", Signbit},

@@ -11,6 +11,12 @@ namespace {
 
 std::string Name(DType dtype) { return std::string(ir::DTypeName(dtype)); }
 
+// Complex tensors have an axis more than PyTorch's: a lowering that is made for them takes them
+// by Op::Arg.
+bool IsComplexValue(const ir::Arg& arg) {
+  return arg.is_value() && IsComplex(arg.value()->type.TensorDType());
+}
+
 }  // namespace
 
 Op::Op(Lowering& lowering, const ir::Node& node)
@@ -37,6 +43,10 @@ Item Op::Arg(absl::string_view name) const {
 }
 
 Val Op::Tensor(absl::string_view name) {
+  const ir::Arg* arg = Find(name);
+  if (arg != nullptr && IsComplexValue(*arg)) {
+    return Fail(absl::StrCat("complex numbers are not supported (argument ", name, ")"));
+  }
   const Item item = Arg(name);
   if (item.is_quantized()) return Fail(absl::StrCat("argument ", name, " is quantized"));
   if (item.is_val()) return item.val;
@@ -56,6 +66,12 @@ Vals Op::Tensors(absl::string_view name) {
   if (item.failed()) return {};
   if (!item.is_list()) {
     Fail(absl::StrCat("the length of the list ", name, " is not known"));
+    return {};
+  }
+  const ir::Arg* arg = Find(name);
+  if (arg->is_list() &&
+      std::any_of(arg->list().begin(), arg->list().end(), IsComplexValue)) {
+    Fail(absl::StrCat("complex numbers are not supported (argument ", name, ")"));
     return {};
   }
   Vals vals;

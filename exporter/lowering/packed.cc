@@ -1,6 +1,6 @@
 #include "exporter/lowering/packed.h"
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -81,6 +81,7 @@ Val BatchSizes(Builder& b, const Packing& packing) {
   return b.Reduce("ReduceSum", b.Cast(Reached(b, packing), DType::kInt64), {1}, false);
 }
 
+extern const Family kPacked;
 const Family kPacked = {"packed", {
     {"aten::_pack_padded_sequence", PackPadded, 11},
     {"aten::_pad_packed_sequence", PadPacked, 11},

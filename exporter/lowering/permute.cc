@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -184,6 +184,7 @@ void ChannelShuffle(Op& op) {
 
 }  // namespace
 
+extern const Family kPermute;
 const Family kPermute = {"permute", {
     {"aten::transpose", Swap<kDim0, kDim1>},
     {"aten::transpose_copy", Swap<kDim0, kDim1>},

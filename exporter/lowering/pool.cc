@@ -1,7 +1,7 @@
 // Max and average pooling over sliding windows.
 #include <limits>
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -179,6 +179,7 @@ void AveragePool(Op& op) {
 
 }  // namespace
 
+extern const Family kPool;
 const Family kPool = {"pool", {
     {"aten::max_pool1d", MaxPool<1, false>},
     {"aten::max_pool2d", MaxPool<2, false>},

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -214,6 +214,7 @@ void KaiserWindow(Op& op) {
 
 }  // namespace
 
+extern const Family kRange;
 const Family kRange = {"range", {
     {"aten::arange", Arange},
     {"aten::range", Range},

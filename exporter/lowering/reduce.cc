@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/norm.h"
 
 namespace rules_onnx::lowering {
@@ -248,6 +248,7 @@ void CountNonzero(Op& op) {
 
 }  // namespace
 
+extern const Family kReduce;
 const Family kReduce = {"reduce", {
     {"aten::sum", InResultType<kReduceSum>},
     {"aten::mean", InResultType<kReduceMean>},

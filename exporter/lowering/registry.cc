@@ -44,10 +44,20 @@ const std::vector<const Family*>& Families() {
       &kSize,
       &kScalar,
       &kContainer,
+      &kDetection,
+      &kRoi,
+      &kQuantize,
+      &kQuantized,
       &kNumeric,
       &kDifferences,
       &kLoss,
       &kClassLoss,
+      &kGamma,
+      &kErrorFunction,
+      &kBessel,
+      &kPolynomials,
+      &kEmbeddingBag,
+      &kEncoder,
   };
   return *kFamilies;
 }

@@ -2,13 +2,14 @@
 //
 // A family of operators is one file that ends with its rows:
 //
+//   extern const Family kActivation;
 //   const Family kActivation = {"activation", {
 //       {"aten::relu", Relu},
 //       {"aten::gelu", Gelu},
 //   }};
 //
-// and one line in registry.cc. A row's name matches every overload (`aten::add`), or one
-// (`aten::add.Tensor`), which wins.
+// and a line each in families.h and registry.cc. A row's name matches every overload (`aten::add`),
+// or one (`aten::add.Tensor`), which wins.
 #ifndef RULES_ONNX_EXPORTER_LOWERING_REGISTRY_H_
 #define RULES_ONNX_EXPORTER_LOWERING_REGISTRY_H_
 

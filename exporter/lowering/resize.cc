@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -175,6 +175,7 @@ void CubicAntialias(Op& op) { Interpolate(op, {"cubic", false, false, true}); }
 
 }  // namespace
 
+extern const Family kResize;
 const Family kResize = {"resize", {
     {"aten::upsample_nearest1d", Nearest},
     {"aten::upsample_nearest2d", Nearest},

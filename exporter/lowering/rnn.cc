@@ -1,6 +1,6 @@
 // LSTM, GRU and plain recurrent networks, their cells, on padded and packed sequences.
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/packed.h"
 
@@ -247,6 +247,7 @@ inline constexpr char kRelu[] = "Relu";
 
 }  // namespace
 
+extern const Family kRnn;
 const Family kRnn = {"rnn", {
     {"aten::lstm", Recurrent<&kLstm>},
     {"aten::gru", Recurrent<&kGru>},

@@ -1,5 +1,5 @@
 // Running extremes: cummax, cummin.
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -56,6 +56,7 @@ void Running(Op& op) {
 
 }  // namespace
 
+extern const Family kRunning;
 const Family kRunning = {"running", {
     {"aten::cummax", Running<true>},
     {"aten::cummin", Running<false>},

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/match.h"
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -195,6 +195,7 @@ std::vector<Row> Rows() {
 
 }  // namespace
 
+extern const Family kScalar;
 const Family kScalar = {"scalar", Rows()};
 
 }  // namespace rules_onnx::lowering

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -172,6 +172,7 @@ void Put(Op& op) {
 
 }  // namespace
 
+extern const Family kScatter;
 const Family kScatter = {"scatter", {
     {"aten::scatter", Scatter, 9, "with a reduction: opset 16"},
     {"aten::scatter_add", ScatterAdd, 16},

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/lowering.h"
 
 namespace rules_onnx::lowering {
@@ -159,6 +159,7 @@ Val ConcatSequence(Builder& b, Val sequence, int axis, bool new_axis) {
               {sequence.dtype()});
 }
 
+extern const Family kSequence;
 const Family kSequence = {"sequence", {
     {"prim::ListAppend", Append, 11},
     {"prim::ListInsert", Insert, 11},

@@ -1,5 +1,5 @@
 // What a program asks of tensors as numbers: sizes, ranks, dtypes, single values.
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -59,6 +59,7 @@ void IsNonZero(Op& op) {
 
 }  // namespace
 
+extern const Family kSize;
 const Family kSize = {"size", {
     {"aten::size", Size},
     {"aten::sym_size", Size},

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -189,6 +189,7 @@ void Quantile(Op& op) {
 
 }  // namespace
 
+extern const Family kSort;
 const Family kSort = {"sort", {
     {"aten::sort", Sort},
     {"aten::argsort", ArgSort},

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
@@ -186,6 +186,7 @@ void Narrow(Op& op) {
 
 }  // namespace
 
+extern const Family kSplit;
 const Family kSplit = {"split", {
     {"aten::split.Tensor", SplitSize, 9, "pieces of a dynamic axis: opset 11"},
     {"aten::split.sizes", SplitSizes<kSplitSize>},

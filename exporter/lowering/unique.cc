@@ -1,5 +1,5 @@
 // Distinct values: torch.unique and torch.unique_consecutive in all forms.
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -98,6 +98,7 @@ void UniqueConsecutive(Op& op) {
 
 }  // namespace
 
+extern const Family kUnique;
 const Family kUnique = {"unique", {
     {"aten::_unique", Unique, 11},
     {"aten::_unique2", Unique, 11},

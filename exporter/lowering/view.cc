@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/families.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -132,6 +132,26 @@ void ExpandAs(Op& op) {
   op.Return(SameShape(x, other) ? x : op.b.Expand(x, op.b.ShapeOf(other)));
 }
 
+// The reverse of expand: sums over the axes that were broadcast.
+void SumToSize(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const std::optional<Shape>& shape = op.OutShape();
+  if (!op.Require(shape.has_value(), "the rank of the result is not known")) return;
+  const int lead = x.rank() - static_cast<int>(shape->size());
+  std::vector<int64_t> leading, kept;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i < lead) {
+      leading.push_back(i);
+    } else if ((*shape)[i - lead].Equals(Dim(1)) && !x.dim(i).Equals(Dim(1))) {
+      kept.push_back(i - lead);
+    }
+  }
+  Val sum = leading.empty() ? x : b.Reduce("ReduceSum", x, leading, false);
+  if (!kept.empty()) sum = b.Reduce("ReduceSum", sum, kept, true);
+  op.Return(sum);
+}
+
 void BroadcastTensors(Op& op) {
   op.Return(Item::List(Broadcast(op.b, op.Tensors("tensors"))));
 }
@@ -170,6 +190,7 @@ void Conjugate(Op& op) {
 
 }  // namespace
 
+extern const Family kView;
 const Family kView = {"view", {
     {"aten::view", Reshape<kSizeName>},
     {"aten::view.dtype", ViewDtype, 26},
@@ -195,6 +216,7 @@ const Family kView = {"view", {
     {"aten::expand_copy", Expand},
     {"aten::broadcast_to", Expand},
     {"aten::expand_as", ExpandAs},
+    {"aten::sum_to_size", SumToSize},
     {"aten::broadcast_tensors", BroadcastTensors},
     {"aten::atleast_1d", AtLeastOp<1>},
     {"aten::atleast_2d", AtLeastOp<2>},

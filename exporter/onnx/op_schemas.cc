@@ -21,6 +21,7 @@ ir::DType ElementType(const onnx::TypeProto& type) {
 builder::FormalParameter Convert(const onnx::OpSchema::FormalParameter& parameter) {
   builder::FormalParameter result;
   result.type_variable = parameter.GetTypeStr();
+  result.optional = parameter.GetOption() == onnx::OpSchema::Optional;
   result.variadic = parameter.GetOption() == onnx::OpSchema::Variadic;
   result.homogeneous = parameter.GetIsHomogeneous();
   for (const onnx::DataType type : parameter.GetTypes()) {
