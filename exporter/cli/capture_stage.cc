@@ -1,11 +1,7 @@
 #include "exporter/cli/capture_stage.h"
 
-#include <type_traits>
 #include <utility>
-#include <variant>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "exporter/cli/program_kind.h"
 #include "exporter/cli/symbol_names.h"
 #include "exporter/cli/torch_child.h"
@@ -13,33 +9,6 @@
 
 namespace rules_onnx::cli {
 namespace {
-
-// The flags of one option that differs from its default.
-void AppendFlags(const OptionRow& row, const Options& options, std::vector<std::string>* flags) {
-  const Options defaults;
-  const std::string flag = FlagName(row.name);
-  const auto add = [&](std::string value) {
-    flags->push_back(flag);
-    flags->push_back(std::move(value));
-  };
-  std::visit(
-      [&](auto member) {
-        const auto& value = options.*member;
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, Repeated>) {
-          for (const std::string& item : value.items) add(item);
-        } else {
-          if (value == defaults.*member) return;
-          if constexpr (std::is_same_v<T, bool>) add(value ? "true" : "false");
-          if constexpr (std::is_same_v<T, std::string>) add(value);
-          if constexpr (std::is_same_v<T, Texts>) add(absl::StrJoin(value, ","));
-          if constexpr (std::is_same_v<T, Map>) {
-            for (const auto& [key, text] : value) add(absl::StrCat(key, "=", text));
-          }
-        }
-      },
-      row.field);
-}
 
 absl::Status CaptureExportedProgram(const Options& options, const capture::CapturePaths& paths,
                                     diagnostics::Diagnostics* diagnostics) {
@@ -66,7 +35,14 @@ std::vector<std::string> TorchCaptureArguments(const Options& options,
   std::vector<std::string> arguments = {"capture"};
   for (const OptionRow& row : OptionTable()) {
     const bool part = row.stage == Stage::kCaptureStage || row.name == "model" || row.name == "inputs";
-    if (part) AppendFlags(row, options, &arguments);
+    if (!part) continue;
+    for (std::string& value : ChangedValues(row, options)) {
+      arguments.push_back(FlagName(row.name));
+      arguments.push_back(std::move(value));
+    }
+  }
+  for (const std::string& library : options.torch_libraries.items) {
+    arguments.insert(arguments.end(), {"--torch-library", library});
   }
   for (const auto& [flag, path] : {std::pair("--graph", &paths.graph),
                                    {"--weights", &paths.weights}, {"--debug", &paths.debug}}) {

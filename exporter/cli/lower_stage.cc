@@ -2,12 +2,16 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "exporter/files/input_file.h"
 #include "exporter/lowering/lower.h"
 #include "exporter/onnx/op_schemas.h"
 #include "exporter/onnx/writer.h"
+#include "exporter/plugin/load.h"
+#include "exporter/plugin/mapping.h"
 
 namespace rules_onnx::cli {
 namespace {
@@ -38,6 +42,23 @@ Places FindPlaces(const Captured& captured) {
   return places;
 }
 
+// What plugins and mapping files add; a later file comes before an earlier one.
+absl::StatusOr<std::vector<lowering::UserLowering>> UserLowerings(const Options& options) {
+  std::vector<lowering::UserLowering> all;
+  const auto add = [&](absl::StatusOr<std::vector<lowering::UserLowering>> some) {
+    if (!some.ok()) return some.status();
+    all.insert(all.end(), some->begin(), some->end());
+    return absl::OkStatus();
+  };
+  for (const std::string& path : options.plugins.items) {
+    if (auto status = add(plugin::LoadPlugin(path)); !status.ok()) return status;
+  }
+  for (const std::string& path : options.op_mapping.items) {
+    if (auto status = add(plugin::ReadMapping(path)); !status.ok()) return status;
+  }
+  return all;
+}
+
 }  // namespace
 
 absl::StatusOr<Captured> ReadCaptured(const std::string& graph, const std::string& debug) {
@@ -63,6 +84,15 @@ absl::Status LowerCaptured(const Captured& captured, const Options& options, con
   lower_options.export_params = options.export_params;
   lower_options.keep_initializers_as_inputs = options.keep_initializers_as_inputs;
   lower_options.debug = &captured.debug;
+  lower_options.export_type = *lowering::ParseExportType(options.operator_export_type);
+  for (const auto& [domain, version] : options.custom_opsets) {
+    if (!absl::SimpleAtoi(version, &lower_options.custom_opsets[domain])) {
+      return absl::InvalidArgumentError(absl::StrCat("--custom-opsets ", domain, "=", version));
+    }
+  }
+  absl::StatusOr<std::vector<lowering::UserLowering>> user = UserLowerings(options);
+  if (!user.ok()) return user.status();
+  lower_options.user_lowerings = *std::move(user);
   const onnx_format::OnnxOpSchemas schemas;
   const absl::StatusOr<builder::Model> model =
       lowering::LowerGraph(captured.graph, lower_options, schemas, diagnostics);

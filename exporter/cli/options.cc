@@ -37,6 +37,9 @@ std::vector<OptionRow> MakeTable() {
        "Computes constant parts of the graph, and folds batch normalization into convolutions."},
       {"allow_frozen_shapes", &Options::allow_frozen_shapes, kCaptureStage, capture, 0,
        "Sizes that the program froze are warnings instead of errors."},
+      {"torch_libraries", &Options::torch_libraries, kInputStage, capture, 0,
+       "Shared objects that register operators with PyTorch, for a TorchScript program that uses "
+       "them. Repeats.", {}, "torch_library"},
       {"opsets", &Options::opsets, kInputStage, lower, 0,
        "ONNX opsets, 9 to 28, each a model of its own.", {}, "opset"},
       {"external_data", &Options::external_data, kInputStage, lower, 0,
@@ -53,6 +56,12 @@ std::vector<OptionRow> MakeTable() {
        {"onnx", "aten", "aten_fallback", "raw", "fallthrough"}},
       {"custom_opsets", &Options::custom_opsets, kLowerStage, lower, 0,
        "Versions of custom operator domains: domain=version."},
+      {"plugins", &Options::plugins, kInputStage, lower, 0,
+       "Shared objects with lowerings, which come before the built-in ones "
+       "(exporter/plugin/plugin.h). Repeats.", {}, "plugin"},
+      {"op_mapping", &Options::op_mapping, kInputStage, lower, 0,
+       "Files that map operators to nodes of custom domains, in JSON (exporter/plugin/mapping.h). "
+       "Repeats."},
       {"export_params", &Options::export_params, kLowerStage, lower, 0,
        "False: parameters become graph inputs without values."},
       {"keep_initializers_as_inputs", &Options::keep_initializers_as_inputs, kLowerStage, lower, 0,
@@ -145,6 +154,31 @@ std::string DefaultText(const OptionRow& row) {
           return absl::StrJoin(value, ",");
         }
         return "";
+      },
+      row.field);
+}
+
+Texts ChangedValues(const OptionRow& row, const Options& options) {
+  const Options defaults;
+  return std::visit(
+      [&](auto member) -> Texts {
+        const auto& value = options.*member;
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, Repeated>) {
+          return value.items;
+        } else {
+          if (value == defaults.*member) return {};
+          Texts values;
+          if constexpr (std::is_same_v<T, bool>) values = {value ? "true" : "false"};
+          if constexpr (std::is_same_v<T, std::string>) values = {value};
+          if constexpr (std::is_same_v<T, Texts> || std::is_same_v<T, std::vector<int>>) {
+            values = {absl::StrJoin(value, ",")};
+          }
+          if constexpr (std::is_same_v<T, Map>) {
+            for (const auto& [key, text] : value) values.push_back(absl::StrCat(key, "=", text));
+          }
+          return values;
+        }
       },
       row.field);
 }

@@ -45,6 +45,7 @@ struct Options {
   std::string training = "eval";
   bool do_constant_folding = true;
   bool allow_frozen_shapes = false;
+  Repeated torch_libraries;
 
   // What only the ONNX model depends on.
   std::vector<int> opsets = {18};
@@ -52,6 +53,8 @@ struct Options {
   Texts output_names;
   std::string operator_export_type = "onnx";
   Map custom_opsets;
+  Repeated plugins;
+  Repeated op_mapping;
   bool export_params = true;
   bool keep_initializers_as_inputs = false;
   bool check = true;
@@ -105,6 +108,9 @@ std::string FlagName(absl::string_view name);
 absl::string_view TypeName(const Field& field);
 // The default as it is written on the command line; "" where there is none.
 std::string DefaultText(const OptionRow& row);
+// What the flag must be given, each value once, for a command line that says the same; none where
+// the option has its default.
+Texts ChangedValues(const OptionRow& row, const Options& options);
 // The table as a JSON array of {name, type, default, stage, commands, choices, doc}.
 std::string OptionsJson();
 

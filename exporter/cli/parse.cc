@@ -160,16 +160,15 @@ void CheckValues(Command command, const Options& options, std::vector<std::strin
   if (options.external_data != "shared" && command == kLower && options.weights.empty()) {
     problems->push_back("--weights: needed unless --external-data is shared");
   }
-  if (options.operator_export_type != "onnx") {
-    problems->push_back(absl::StrCat("--operator-export-type ", options.operator_export_type,
-                                     " does not work yet; onnx does"));
-  }
   if (options.training != "eval") {
     problems->push_back(
         absl::StrCat("--training ", options.training, " does not work yet; eval does"));
   }
-  if (!options.custom_opsets.empty()) {
-    problems->push_back("--custom-opsets does not work yet: there are no custom operators");
+  for (const auto& [domain, version] : options.custom_opsets) {
+    int number;
+    if (!absl::SimpleAtoi(version, &number) || number < 1) {
+      problems->push_back(absl::StrCat("--custom-opsets: '", version, "' is no version of ", domain));
+    }
   }
   double number;
   for (const auto& [flag, text] : {std::pair("--rtol", options.rtol), {"--atol", options.atol}}) {

@@ -19,11 +19,14 @@ std::string LastLine(const std::string& text) {
 
 }  // namespace
 
+std::string TorchCapturePath(const Options& options) {
+  return options.torch_capture.empty() ? BesideThisProgram("onnx-capture-torch")
+                                       : options.torch_capture;
+}
+
 absl::Status RunTorchCapture(const Options& options, const std::vector<std::string>& arguments,
                              std::string* messages) {
-  const std::string program = options.torch_capture.empty()
-                                  ? BesideThisProgram("onnx-capture-torch")
-                                  : options.torch_capture;
+  const std::string program = TorchCapturePath(options);
   absl::StatusOr<ChildResult> result = RunChild(program, arguments);
   if (!result.ok()) {
     return absl::Status(result.status().code(),

@@ -52,8 +52,9 @@ class Reference {
   Reference(const Options& options, ProgramKind kind, const capture::CapturePaths& paths)
       : options_(options), kind_(kind), paths_(paths) {}
 
-  // Tries the choices in order; the error of the first one if all fail.
-  absl::Status Run(const verify::Case& one, const std::string& folder) const;
+  // Tries the choices in order and gives the one that works; the error of the first one if all
+  // fail.
+  absl::StatusOr<verify::Sizes> Run(const verify::Case& one, const std::string& folder) const;
 
  private:
   absl::Status RunAt(const verify::Sizes& sizes, const std::string& folder,
@@ -64,13 +65,14 @@ class Reference {
   const capture::CapturePaths& paths_;
 };
 
-absl::Status Reference::Run(const verify::Case& one, const std::string& folder) const {
+absl::StatusOr<verify::Sizes> Reference::Run(const verify::Case& one,
+                                             const std::string& folder) const {
   absl::Status first;
   std::string first_messages;
   for (const verify::Sizes& sizes : one.choices) {
     std::string messages;
     const absl::Status status = RunAt(sizes, folder, &messages);
-    if (status.ok()) return status;
+    if (status.ok()) return sizes;
     if (first.ok()) first_messages = std::move(messages);
     first.Update(status);
   }
@@ -103,8 +105,13 @@ absl::Status Reference::RunAt(const verify::Sizes& sizes, const std::string& fol
   return RunTorchCapture(options_, arguments, messages);
 }
 
+// A case that was run: where its tensors are, and what to call it.
+struct StoredCase {
+  std::string folder, label;
+};
+
 absl::Status MakeCases(const Options& options, const TemporaryFolder& temporary,
-                       const std::string& folder, std::vector<std::string>* folders,
+                       const std::string& folder, std::vector<StoredCase>* stored,
                        diagnostics::Diagnostics* diagnostics) {
   const absl::StatusOr<ProgramKind> kind = DetectProgram(options.model);
   if (!kind.ok()) return kind.status();
@@ -118,20 +125,24 @@ absl::Status MakeCases(const Options& options, const TemporaryFolder& temporary,
   if (!captured.ok()) return captured.status();
   const Reference reference(options, *kind, paths);
   for (const verify::Case& one : verify::ChooseCases(captured->graph.symbols)) {
-    folders->push_back(absl::StrCat(folder, "/test_data_set_", folders->size()));
-    if (auto run = reference.Run(one, folders->back()); !run.ok()) return run;
+    const std::string place = absl::StrCat(folder, "/test_data_set_", stored->size());
+    const absl::StatusOr<verify::Sizes> sizes = reference.Run(one, place);
+    if (!sizes.ok()) return sizes.status();
+    stored->push_back({place, verify::Label(*sizes)});
   }
   return absl::OkStatus();
 }
 
-absl::Status RunModels(const Options& options, const std::vector<std::string>& cases) {
+absl::Status RunModels(const Options& options, const std::vector<StoredCase>& cases) {
   std::vector<std::string> arguments = {"-c",     verify::RunOnnxScript(), "--rtol", options.rtol,
                                         "--atol", options.atol};
   if (options.json) arguments.push_back("--json");
   for (const std::string& model : options.onnx.items) {
     arguments.insert(arguments.end(), {"--model", model});
   }
-  for (const std::string& folder : cases) arguments.insert(arguments.end(), {"--case", folder});
+  for (const StoredCase& one : cases) {
+    arguments.insert(arguments.end(), {"--case", one.folder, "--label", one.label});
+  }
   std::cout.flush();
   const absl::StatusOr<ChildResult> result = RunChild(options.python, arguments);
   if (!result.ok()) return result.status();
@@ -158,7 +169,7 @@ absl::Status RunVerify(const Options& options, diagnostics::Diagnostics* diagnos
     fs::create_directories(folder, error);
     if (error) return absl::UnavailableError(absl::StrCat("cannot make the folder ", folder));
   }
-  std::vector<std::string> cases;
+  std::vector<StoredCase> cases;
   const absl::Status status = MakeCases(options, temporary, folder, &cases, diagnostics);
   if (!status.ok() || diagnostics->has_errors()) return status;
   return RunModels(options, cases);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+
 namespace rules_onnx::verify {
 namespace {
 
@@ -23,6 +25,11 @@ std::vector<int64_t> OtherSizes(const ir::SymbolInfo& info, int64_t shift) {
 }
 
 }  // namespace
+
+std::string Label(const Sizes& sizes) {
+  if (sizes.empty()) return "example";
+  return absl::StrJoin(sizes, " ", absl::PairFormatter("="));
+}
 
 std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols) {
   std::vector<Case> cases = {{"example", {Sizes()}}};

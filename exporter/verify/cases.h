@@ -20,6 +20,9 @@ struct Case {
   std::vector<Sizes> choices;
 };
 
+// What was run, for a table: "example", "N=11", "H=33 N=13".
+std::string Label(const Sizes& sizes);
+
 // The example sizes; each dynamic axis at another size; with several, all of them at other sizes at
 // once, moved by different odd amounts. Symbols that come from values have no size to choose.
 std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols);

@@ -31,6 +31,11 @@ TEST(CasesTest, AllAxesMoveByDifferentAmounts) {
   EXPECT_THAT(cases[3].choices.front(), ElementsAre(Pair("H", 11), Pair("N", 13)));
 }
 
+TEST(CasesTest, Labels) {
+  EXPECT_EQ(Label({}), "example");
+  EXPECT_EQ(Label({{"N", 13}, {"H", 33}}), "H=33 N=13");
+}
+
 TEST(CasesTest, BoundsAndDataDependentSizesAreKept) {
   const auto cases = ChooseCases({{"N", {.example = 4, .min = 2, .max = 4}},
                                   {"u0", {.example = 3, .data_dependent = true}}});

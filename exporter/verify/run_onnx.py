@@ -107,9 +107,9 @@ def compare(name, actual, expected, rtol, atol):
                    f"({int(wrong.sum())} of {wrong.size} differ)")
 
 
-def run_case(model, folder, rtol, atol):
-    result = {"model": model.path, "case": os.path.basename(folder), "runtime": model.runtime,
-              "max_error": None, "problem": None}
+def run_case(model, label, folder, rtol, atol):
+    result = {"model": model.path, "case": label, "runtime": model.runtime, "max_error": None,
+              "problem": None}
     try:
         actual = list(flatten(model.run(read_tensors(folder, "input"))))
     except Exception as error:  # whatever a runtime throws is the result
@@ -129,10 +129,11 @@ def run_case(model, folder, rtol, atol):
 
 
 def suites(folders):
-    """(model, cases) of every folder that holds a model.onnx and test_data_sets."""
+    """(model, [(label, case)]) of every folder that holds a model.onnx and test_data_sets."""
     for folder in folders:
         for path in sorted(glob.glob(os.path.join(folder, "**", "model.onnx"), recursive=True)):
-            yield path, sorted(glob.glob(os.path.join(os.path.dirname(path), "test_data_set_*")))
+            cases = sorted(glob.glob(os.path.join(os.path.dirname(path), "test_data_set_*")))
+            yield path, [(os.path.basename(case), case) for case in cases]
 
 
 def run_all(jobs, rtol, atol):
@@ -147,7 +148,7 @@ def run_all(jobs, rtol, atol):
         if not cases:
             results.append({"model": path, "case": "", "runtime": model.runtime, "max_error": None,
                             "problem": "there is no case to run"})
-        results += [run_case(model, case, rtol, atol) for case in cases]
+        results += [run_case(model, label, case, rtol, atol) for label, case in cases]
     return results
 
 
@@ -167,13 +168,18 @@ def main():
         description="Runs ONNX models on stored inputs and compares with stored outputs.")
     parser.add_argument("--model", action="append", default=[], help="an .onnx file")
     parser.add_argument("--case", action="append", default=[], help="a folder, for every --model")
+    parser.add_argument("--label", action="append", default=[],
+                        help="what to call the --case of the same position")
     parser.add_argument("--suite", action="append", default=[],
                         help="a folder of folders that hold model.onnx and test_data_set_*")
     parser.add_argument("--rtol", type=float, default=1e-4)
     parser.add_argument("--atol", type=float, default=1e-5)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    jobs = [(model, arguments.case) for model in arguments.model] + list(suites(arguments.suite))
+    labels = arguments.label + [os.path.basename(case)
+                                for case in arguments.case[len(arguments.label):]]
+    cases = list(zip(labels, arguments.case))
+    jobs = [(model, cases) for model in arguments.model] + list(suites(arguments.suite))
     results = run_all(jobs, arguments.rtol, arguments.atol)
     if arguments.json:
         print(json.dumps(results, indent=1))
