@@ -22,14 +22,6 @@ absl::Status LoadLibraries(const std::vector<std::string>& paths) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> ParameterNames(const c10::FunctionSchema& schema) {
-  std::vector<std::string> names;
-  for (const auto& argument : schema.arguments()) {
-    if (argument.name() != "self") names.push_back(argument.name());
-  }
-  return names;
-}
-
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
 }
@@ -41,7 +33,7 @@ absl::Status Capture(const CaptureFlags& flags, diagnostics::Diagnostics* diagno
   const auto program = script::PrepareProgram(*std::move(module), flags.options.training);
   if (!program.ok()) return InFile(flags.model, program.status());
   auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, flags.options.input_names,
-                                  ParameterNames(program->schema()));
+                                  program->parameter_names());
   if (!inputs.ok()) return inputs.status();
   auto captured =
       script::CaptureScript(*program, *std::move(inputs), flags.options, diagnostics);

@@ -4,8 +4,11 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/files/input_file.h"
 #include "exporter/inputs/tensor_pb.h"
+#include "exporter/ir/serialize.h"
 #include "exporter/torch/command.h"
+#include "exporter/torch/reference/evaluator.h"
 #include "exporter/torch/script/loader.h"
 #include "exporter/torch/values/arguments.h"
 #include "exporter/torch/values/flatten.h"
@@ -37,22 +40,14 @@ absl::Status WriteAll(const std::string& folder, const std::string& kind,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status RunProgram(const RunFlags& flags) {
-  if (!flags.graph.empty()) {
-    return absl::UnimplementedError(
-        "run takes a .pt program; a captured graph cannot be run by this command");
-  }
+// The original program.
+absl::Status RunScript(const RunFlags& flags) {
   auto module = script::LoadProgram(flags.model);
   if (!module.ok()) return module.status();
   auto program = script::PrepareProgram(*std::move(module), flags.training);
   if (!program.ok()) return program.status();
-  std::vector<std::string> parameters;
-  for (const auto& argument : program->schema().arguments()) {
-    if (argument.name() != "self") parameters.push_back(argument.name());
-  }
-  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {}, parameters);
+  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {},
+                                  program->parameter_names());
   if (!inputs.ok()) return inputs.status();
   const auto bound = torch_values::BindArguments(program->schema(),
                                                  inputs::WithSizes(*inputs, flags.sizes));
@@ -71,6 +66,59 @@ absl::Status RunProgram(const RunFlags& flags) {
   std::vector<torch_values::NamedTensor> results;
   torch_values::Flatten(*output, "out", &results);
   return WriteAll(flags.output_dir, "output", results);
+}
+
+c10::IValue ToIValue(const inputs::Value& value) {
+  switch (value.kind) {
+    case inputs::Value::Kind::kInt:
+      return value.integer;
+    case inputs::Value::Kind::kFloat:
+      return value.number;
+    case inputs::Value::Kind::kBool:
+      return value.boolean;
+    default:
+      return torch_values::ToTorch(value.tensor);
+  }
+}
+
+// A captured graph, through the reference evaluator.
+absl::Status RunGraph(const RunFlags& flags) {
+  const auto bytes = files::ReadFile(flags.graph);
+  if (!bytes.ok()) return bytes.status();
+  const auto graph = ir::ParseGraph(*bytes);
+  if (!graph.ok()) return graph.status();
+  const auto weights = reference::ReadWeights(*graph, flags.weights);
+  if (!weights.ok()) return weights.status();
+  std::vector<std::string> names;
+  for (const ir::Value* param : graph->main.params) names.push_back(param->name);
+  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {}, names);
+  if (!inputs.ok()) return inputs.status();
+  const inputs::Inputs sized = inputs::WithSizes(*inputs, flags.sizes);
+  std::vector<c10::IValue> values;
+  std::vector<torch_values::NamedTensor> given;
+  for (const inputs::Leaf& leaf : inputs::Leaves(sized)) {
+    const auto kind = leaf.value->kind;
+    if (kind == inputs::Value::Kind::kNone || kind == inputs::Value::Kind::kString) continue;
+    const size_t position = values.size();
+    values.push_back(ToIValue(*leaf.value));
+    torch_values::Flatten(values.back(), position < names.size() ? names[position] : leaf.path,
+                          &given);
+  }
+  absl::Status status = WriteAll(flags.output_dir, "input", given);
+  if (!status.ok()) return status;
+  const auto outputs = reference::Evaluate(*graph, values, *weights);
+  if (!outputs.ok()) return outputs.status();
+  std::vector<torch_values::NamedTensor> results;
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    torch_values::Flatten((*outputs)[i], graph->output_names[i], &results);
+  }
+  return WriteAll(flags.output_dir, "output", results);
+}
+
+}  // namespace
+
+absl::Status RunProgram(const RunFlags& flags) {
+  return flags.graph.empty() ? RunScript(flags) : RunGraph(flags);
 }
 
 }  // namespace rules_onnx::torch_command

@@ -134,7 +134,6 @@ bool Converter::ConvertStructure(const JitNode* node) {
       Define(node->output(), Leaf(ir::Arg()));
       return true;
     case prim::isinstance: {
-      const std::vector<Observed> seen = typing_.Seen(node->input(0), contexts_);
       const auto& types = node->tys(c10::attr::types);
       const ItemRef& item = At(node->input(0));
       // What the value is stands in its item; TorchScript's types say what is asked.
@@ -357,6 +356,15 @@ bool Converter::ConvertQuery(const JitNode* node) {
     const bool both = a->is_none() && b->is_none();
     Define(node->output(), Leaf(both == (op == "aten::__is__")));
     return true;
+  }
+  if (op == "aten::Int" && node->input(0)->type()->kind() == c10::TypeKind::TensorType &&
+      At(node->input(0))->is_value()) {
+    const auto number = numbers_.find(At(node->input(0))->value());
+    if (number != numbers_.end() &&
+        TypeOfItem(*number->second).kind == ir::Type::Kind::kInt) {
+      Define(node->output(), number->second);
+      return true;
+    }
   }
   if (op == "prim::device") {
     Define(node->output(), Leaf(ir::Arg()));

@@ -16,11 +16,11 @@ void Converter::DefineInputs() {
   self->object = program_.module._ivalue();
   objects_[self->object.get()] = self;
   Define(params[0], self);
-  const auto& parameters = program_.schema().arguments();
+  const auto parameters = torch_values::Parameters(program_.schema());
   for (size_t i = 0; i + 1 < params.size(); ++i) {
     const torch_values::BoundArgument& argument = (*input_.arguments)[i];
     if (argument.is_default) {
-      Define(params[i + 1], FromIValue(*parameters[i + 1].default_value()));
+      Define(params[i + 1], FromIValue(*parameters[i].default_value()));
     } else {
       Define(params[i + 1], InputItem(argument.value, argument.name));
     }

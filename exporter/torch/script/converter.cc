@@ -41,7 +41,7 @@ bool IsPlacement(const c10::Argument& argument) {
     default: {
       const std::string& name = argument.name();
       return name == "device" || name == "layout" || name == "pin_memory" ||
-             name == "memory_format" || name == "generator" || name == "non_blocking";
+             name == "memory_format" || name == "generator";
     }
   }
 }
@@ -73,7 +73,11 @@ Converter::Converter(const ConvertInput& input)
       program_(*input.program),
       typing_(input.runs),
       weights_(program_.module),
-      graph_(result_.program.graph) {}
+      graph_(result_.program.graph) {
+  if (WritesAnything(program_.graph->block())) {
+    aliases_ = std::make_unique<torch::jit::AliasDb>(program_.graph);
+  }
+}
 
 Conversion Converter::Run() {
   block_ = &graph_.main;
@@ -120,11 +124,42 @@ bool Converter::ConvertNode(const JitNode* node) {
     default:
       break;
   }
+  NoteDerived(node);
   if (!ConvertStructure(node) && !ConvertListOperator(node) && !ConvertDictOperator(node) &&
       !ConvertQuery(node) && !FoldConstants(node)) {
     EmitOperator(node);
   }
   return false;
+}
+
+bool Converter::IsDerived(const JitValue* value) const {
+  switch (value->type()->kind()) {
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::NumberType:
+    case c10::TypeKind::NoneType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::DeviceObjType:
+      return true;
+    default:
+      return value->node()->kind() == prim::Constant || derived_.count(value) > 0;
+  }
+}
+
+void Converter::NoteDerived(const JitNode* node) {
+  if (node->isNondeterministic() || node->kind() == prim::CreateObject) return;
+  const bool derived =
+      std::all_of(node->inputs().begin(), node->inputs().end(), [&](const JitValue* input) {
+        const auto list = input->type()->cast<c10::ListType>();
+        return IsDerived(input) ||
+               (list && (list->getElementType()->kind() == c10::TypeKind::IntType ||
+                         list->getElementType()->kind() == c10::TypeKind::FloatType));
+      });
+  if (!derived) return;
+  for (const JitValue* output : node->outputs()) {
+    if (aliases_ == nullptr || !aliases_->hasWriters(output)) derived_.insert(output);
+  }
 }
 
 void Converter::ConvertGetAttr(const JitNode* node) {
@@ -217,10 +252,13 @@ void Converter::EmitOperator(const JitNode* node) {
   if (ReadsNumber(node)) {
     const bool is_int = node->output()->type()->kind() == c10::TypeKind::IntType ||
                         node->output()->type()->kind() == c10::TypeKind::NumberType;
-    if (is_int) AddPoint(node, DynamicPoint::Kind::kNumber);
+    if (is_int && !IsDerived(node->input(0))) AddPoint(node, DynamicPoint::Kind::kNumber);
   }
   AddDataSymbols(node);
   DefineOutputs(node, Emit(node, op, std::move(args)));
+  if (op == "prim::NumToTensor.Scalar" && At(node->output())->is_value()) {
+    numbers_[At(node->output())->value()] = At(node->input(0));
+  }
 }
 
 // Names the sizes (or the number) that this node takes from values.

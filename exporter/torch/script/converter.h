@@ -2,6 +2,8 @@
 #ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_CONVERTER_H_
 #define RULES_ONNX_EXPORTER_TORCH_SCRIPT_CONVERTER_H_
 
+#include <torch/csrc/jit/ir/alias_analysis.h>
+
 #include <map>
 #include <memory>
 #include <optional>
@@ -157,6 +159,9 @@ class Converter {
   ItemRef Attribute(const ItemRef& object, const std::string& name);
   void AddPoint(const JitNode* node, DynamicPoint::Kind kind);
   bool Untrusted(const JitNode* node) const;
+  // Notes results that numbers alone decide (`NumToTensor(x.size(0)) * 2`): no data is in them.
+  void NoteDerived(const JitNode* node);
+  bool IsDerived(const JitValue* value) const;
 
   const ConvertInput& input_;
   const ScriptProgram& program_;
@@ -172,6 +177,10 @@ class Converter {
   std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;
   std::set<const JitNode*> point_nodes_;
   std::set<const JitValue*> untrusted_values_;
+  std::set<const JitValue*> derived_;
+  std::unique_ptr<torch::jit::AliasDb> aliases_;  // null: the program writes nothing in place
+  // The number in a 0-d tensor that prim::NumToTensor made.
+  std::unordered_map<const ir::Value*, ItemRef> numbers_;
   std::map<const JitNode*, std::pair<std::string, ir::SourceLocation>> places_;
 };
 

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/source.h"
+#include "exporter/torch/values/arguments.h"
 #include "exporter/torch/values/tensors.h"
 
 namespace rules_onnx::script {
@@ -128,6 +129,12 @@ const c10::FunctionSchema& ScriptProgram::schema() const {
   return module.get_method("forward").function().getSchema();
 }
 
+std::vector<std::string> ScriptProgram::parameter_names() const {
+  std::vector<std::string> names;
+  for (const auto& parameter : torch_values::Parameters(schema())) names.push_back(parameter.name());
+  return names;
+}
+
 absl::StatusOr<ScriptProgram> PrepareProgram(torch::jit::Module module,
                                              capture::Training training) {
   try {
@@ -139,7 +146,10 @@ absl::StatusOr<ScriptProgram> PrepareProgram(torch::jit::Module module,
     auto graph = InlinedForward(module);
     if (!graph.ok()) return graph.status();
     const auto name = module.type()->name();
-    return ScriptProgram{module, *std::move(graph), name ? ClassName(name->qualifiedName()) : ""};
+    std::string class_name = name ? ClassName(name->qualifiedName()) : "";
+    // What a saved function is wrapped in.
+    if (class_name == "PlaceholderModule") class_name.clear();
+    return ScriptProgram{module, *std::move(graph), std::move(class_name)};
   } catch (const std::exception& exception) {
     return absl::InvalidArgumentError(
         absl::StrCat("the program cannot be read: ", torch_values::ExceptionText(exception)));

@@ -23,6 +23,7 @@ struct ScriptProgram {
   std::string class_name;
 
   const c10::FunctionSchema& schema() const;
+  std::vector<std::string> parameter_names() const;  // without self
 };
 
 // Puts the module into the mode that `training` asks for and inlines forward. Errors: no forward

@@ -77,7 +77,7 @@ std::string ScopeOf(const torch::jit::Node* node, const std::string& root_class)
     if (name == "SELF") continue;
     const std::vector<std::string> path = absl::StrSplit(name, '.');
     const auto class_name = instance->class_type()->name();
-    absl::StrAppend(&scope, "/", class_name ? ClassName(class_name->qualifiedName()) : "", "[",
+    absl::StrAppend(&scope, scope.empty() ? "" : "/", class_name ? ClassName(class_name->qualifiedName()) : "", "[",
                     path.back(), "]");
   }
   return scope;

@@ -1,9 +1,9 @@
 #include "exporter/torch/values/arguments.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/class_type.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,19 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "exporter/torch/values/tensors.h"
+#include "exporter/torch/values/flatten.h"
 
 namespace rules_onnx::torch_values {
 namespace {
 
 using inputs::Value;
 using Kind = inputs::Value::Kind;
-
-std::vector<c10::Argument> Parameters(const c10::FunctionSchema& schema) {
-  std::vector<c10::Argument> parameters = schema.arguments();
-  if (!parameters.empty() && parameters[0].name() == "self") parameters.erase(parameters.begin());
-  return parameters;
-}
 
 std::string Signature(const std::vector<c10::Argument>& parameters) {
   return absl::StrCat("(", absl::StrJoin(parameters, ", ", [](std::string* out, const auto& p) {
@@ -49,19 +43,6 @@ absl::Status Mismatch(const std::string& path, const c10::TypePtr& type, const V
   return absl::InvalidArgumentError(absl::StrCat("input ", path, ": the program takes a ",
                                                  type->annotation_str(), ", not ",
                                                  kNames[static_cast<int>(value.kind)]));
-}
-
-at::Tensor ToTensor(const inputs::Tensor& tensor) {
-  ir::DType storage = tensor.dtype;
-  if (tensor.dtype == ir::DType::kQInt8) storage = ir::DType::kInt8;
-  if (tensor.dtype == ir::DType::kQUInt8) storage = ir::DType::kUInt8;
-  if (tensor.dtype == ir::DType::kQInt32) storage = ir::DType::kInt32;
-  at::Tensor result = at::empty(tensor.shape(), at::dtype(*ScalarTypeOf(storage)));
-  std::memcpy(result.mutable_data_ptr(), tensor.bytes.data(),
-              std::min(tensor.bytes.size(), result.nbytes()));
-  if (!tensor.quantization) return result;
-  return at::_make_per_tensor_quantized_tensor(result, tensor.quantization->scale,
-                                               tensor.quantization->zero_point);
 }
 
 absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& type,
@@ -130,7 +111,7 @@ absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& typ
           !inner->isSubtypeOf(*c10::TensorType::get())) {
         return Mismatch(path, type, value);
       }
-      return c10::IValue(ToTensor(value.tensor));
+      return c10::IValue(ToTorch(value.tensor));
     }
     case Kind::kList:
     case Kind::kTuple:
@@ -160,6 +141,16 @@ absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& typ
 }
 
 }  // namespace
+
+std::vector<c10::Argument> Parameters(const c10::FunctionSchema& schema) {
+  std::vector<c10::Argument> parameters = schema.arguments();
+  const auto is_module = [](const c10::Argument& argument) {
+    const auto type = argument.type()->cast<c10::ClassType>();
+    return type && type->is_module();
+  };
+  if (!parameters.empty() && is_module(parameters[0])) parameters.erase(parameters.begin());
+  return parameters;
+}
 
 absl::StatusOr<std::vector<BoundArgument>> BindArguments(const c10::FunctionSchema& schema,
                                                          inputs::Inputs inputs) {

@@ -5,6 +5,7 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,7 +20,10 @@ struct BoundArgument {
   inputs::Value value;
 };
 
-// One entry for each parameter of `schema` without self, in order. Positional inputs come first,
+// The parameters of a module's method, without the module itself.
+std::vector<c10::Argument> Parameters(const c10::FunctionSchema& schema);
+
+// One entry for each of Parameters(schema), in order. Positional inputs come first,
 // inputs by name after them; torch.onnx's rule for a last dict holds unless that dict's parameter
 // is a dict. Errors: too many inputs, an unknown or doubled name, a parameter without value.
 absl::StatusOr<std::vector<BoundArgument>> BindArguments(const c10::FunctionSchema& schema,

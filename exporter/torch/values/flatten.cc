@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/core/function_schema.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/values/tensors.h"
 
@@ -47,6 +50,19 @@ inputs::Tensor ToInput(const at::Tensor& tensor) {
   const at::Tensor plain = Plain(tensor);
   result.bytes.assign(static_cast<const char*>(plain.const_data_ptr()), plain.nbytes());
   return result;
+}
+
+at::Tensor ToTorch(const inputs::Tensor& tensor) {
+  ir::DType storage = tensor.dtype;
+  if (tensor.dtype == ir::DType::kQInt8) storage = ir::DType::kInt8;
+  if (tensor.dtype == ir::DType::kQUInt8) storage = ir::DType::kUInt8;
+  if (tensor.dtype == ir::DType::kQInt32) storage = ir::DType::kInt32;
+  at::Tensor result = at::empty(tensor.shape(), at::dtype(*ScalarTypeOf(storage)));
+  std::memcpy(result.mutable_data_ptr(), tensor.bytes.data(),
+              std::min(tensor.bytes.size(), result.nbytes()));
+  if (!tensor.quantization) return result;
+  return at::_make_per_tensor_quantized_tensor(result, tensor.quantization->scale,
+                                               tensor.quantization->zero_point);
 }
 
 }  // namespace rules_onnx::torch_values

@@ -22,6 +22,8 @@ void Flatten(const c10::IValue& value, const std::string& path, std::vector<Name
 
 // A copy as the inputs library holds tensors.
 inputs::Tensor ToInput(const at::Tensor& tensor);
+// And back.
+at::Tensor ToTorch(const inputs::Tensor& tensor);
 
 }  // namespace rules_onnx::torch_values
 

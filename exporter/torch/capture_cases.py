@@ -1,0 +1,362 @@
+"""The programs of capture_test.py."""
+import dataclasses
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+
+import torch
+from torch import Tensor, nn
+
+BOTH = ("trace", "script")
+SCRIPT = ("script",)
+TRACE = ("trace",)
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    make: Callable            # gives the module or function
+    inputs: tuple
+    dynamic: Optional[dict] = None
+    sizes: tuple = ()         # of the symbols, beside the example's
+    forms: tuple = BOTH
+    graph: tuple = ()         # texts that the printed graph holds
+    refused: str = ""         # text of the error that is expected
+    warned: str = ""
+
+
+CASES: List[Case] = []
+
+
+def case(inputs, dynamic=None, sizes=(), **more):
+    """Adds the decorated module class or function."""
+    def add(program):
+        make = program if isinstance(program, type) else lambda: program
+        CASES.append(Case(program.__name__, make, inputs, dynamic, tuple(sizes), **more))
+        return program
+    return add
+
+
+X = torch.randn(4, 3)
+IMAGE = torch.randn(2, 3, 32, 32)
+N3 = ({"N": 5}, {"N": 9})
+
+
+@case((IMAGE,), {"0": {"0": "N"}}, N3, graph=("features.0.weight", "float32[N, 8, 16, 16]",
+                                              "ConvNet/Sequential[features]/Conv2d[0]"))
+class ConvNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8),
+                                      nn.ReLU(inplace=True), nn.MaxPool2d(2))
+        self.drop = nn.Dropout()
+        self.classifier = nn.Linear(8 * 8 * 8, 5)
+
+    def forward(self, x):
+        x = torch.flatten(self.features(x), 1)
+        return self.classifier(self.drop(x.view(x.size(0), -1)))
+
+
+@case((IMAGE,), {"0": {"0": "N", "2": "H", "3": "W"}},
+      ({"H": 40, "W": 37}, {"N": 3, "H": 65, "W": 50}),
+      graph=("float32[N, 8, floordiv(H - 1, 2) + 1, floordiv(W - 1, 2) + 1]",))
+class FullyConvolutional(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down = nn.Conv2d(3, 8, 3, 2, 1)
+        self.up = nn.ConvTranspose2d(8, 3, 2, 2)
+
+    def forward(self, x):
+        return self.up(torch.relu(self.down(x)))
+
+
+@case((torch.randint(0, 50, (2, 7)),), {"0": {"0": "B", "1": "S"}},
+      ({"B": 3}, {"S": 11}, {"B": 5, "S": 12}), graph=("float32[B, S, 50]",))
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(50, 16)
+        self.q, self.k, self.v = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 16)
+        self.norm = nn.LayerNorm(16)
+        self.head = nn.Linear(16, 50, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), 4, 4).transpose(1, 2)
+
+    def forward(self, ids):
+        x = self.embedding(ids)
+        scores = self.split(self.q(x)) @ self.split(self.k(x)).transpose(-1, -2) / 2.0
+        mask = torch.ones(x.size(1), x.size(1), dtype=torch.bool).tril()
+        scores = scores.masked_fill(~mask, float("-inf"))
+        y = scores.softmax(-1) @ self.split(self.v(x))
+        y = y.transpose(1, 2).reshape(x.size(0), x.size(1), 16)
+        return self.head(self.norm(x + y))
+
+
+@case((X, 3), forms=SCRIPT, dynamic={"0": {"0": "N"}}, sizes=N3, graph=("prim::Loop",))
+def loop_with_list(x: Tensor, n: int):
+    rows: List[Tensor] = []
+    for i in range(n):
+        rows.append(x + i)
+    return torch.stack(rows)
+
+
+@case((X,), forms=SCRIPT, dynamic={"0": {"0": "N"}}, sizes=N3)
+def constant_loop_with_list(x: Tensor):
+    rows: List[Tensor] = []
+    for i in range(3):
+        rows += [x[i].sum(0, keepdim=False)]
+    return torch.stack(rows)
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT, graph=("prim::If",))
+def branch_on_data(x: Tensor):
+    if x.sum() > 0:
+        y = x * 2
+    else:
+        y = x - 1
+    return y
+
+
+@case((X,), {"0": {"0": "N"}}, ({"N": 2}, {"N": 9}), forms=SCRIPT)
+def branch_on_size(x: Tensor):
+    if x.size(0) > 3:
+        return x[:3]
+    return torch.cat([x, x])
+
+
+@case((X,), {"0": {"1": "W"}}, ({"W": 8},), forms=SCRIPT)
+def branch_on_static_size(x: Tensor):
+    if x.size(0) == 4:
+        return x + 1
+    return x.view(-1)
+
+
+@case((torch.tensor([1., -2, 3, -4, 5]),), {"0": {"0": "N"}}, N3, graph=("u0",))
+def mask(x: Tensor):
+    y = x[x > 0]
+    return y * 2, y.size(0) * torch.ones(1)
+
+
+@case((torch.tensor([[1., 0, 3], [0, 5, 0]]),), graph=("int64[u0, 2]",))
+def nonzero(x: Tensor):
+    return torch.nonzero(x), torch.nonzero(x).flatten()
+
+
+@case((X, torch.tensor(3)), forms=SCRIPT)
+def loop_on_value(x: Tensor, y: Tensor):
+    for i in range(int(y)):
+        x = x + i
+    return x
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def while_loop(x: Tensor):
+    total = x.sum().abs()
+    count = 0
+    while bool(total < 100) and count < 20:
+        total = total * 2 + 1
+        count += 1
+    return total, count
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def growing(x: Tensor):
+    y = x
+    for i in range(x.size(0)):
+        y = torch.cat([y, x[i:i + 1]])
+    return y
+
+
+@case((X, {"a": X, "b": X * 2}), {"0": {"0": "N"}, "1": {"0": "M"}, "2": {"0": "M"}}, forms=SCRIPT)
+def dicts(x: Tensor, d: Dict[str, Tensor]):
+    out = {"sum": d["a"] + d["b"]}
+    if "c" in d:
+        out["c"] = d["c"]
+    out["x"] = x
+    return out
+
+
+class Point(NamedTuple):
+    first: Tensor
+    second: Tensor
+
+
+@case((X,), forms=SCRIPT, graph=("output out.first", "output out.second"))
+def named_tuple(x: Tensor):
+    return Point(x + 1, x.t())
+
+
+@case((X, None), forms=SCRIPT)
+def optional(x: Tensor, y: Optional[Tensor] = None):
+    if y is not None:
+        x = x + y
+    return x
+
+
+@case((X, X), forms=SCRIPT)
+def optional_given(x: Tensor, y: Optional[Tensor] = None):
+    if y is not None:
+        x = x + y
+    return x
+
+
+@case(([X, X + 1],), forms=SCRIPT)
+def list_input(xs: List[Tensor]):
+    total = torch.zeros_like(xs[0])
+    for x in xs:
+        total = total + x
+    return total, len(xs)
+
+
+@case(((X, (X, X * 3)),), forms=BOTH)
+def nested_tuple(t: Tuple[Tensor, Tuple[Tensor, Tensor]]):
+    return t[0] + t[1][1], (t[1][0], [t[0]])
+
+
+@case((X,), forms=SCRIPT)
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(3))
+        self.calls = 0
+
+    def forward(self, x):
+        self.state = self.state + x[0]
+        self.calls += 1
+        for row in range(2):
+            self.state = self.state * 2
+        return x + self.state, self.calls
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+class StateInLoop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(3))
+
+    def forward(self, x):
+        for i in range(x.size(0)):
+            self.state = self.state * 0.5 + x[i]
+        return self.state
+
+
+@case((X,), {"0": {"0": "N"}}, N3)
+def views(x: Tensor):
+    y = x.clone()
+    y[:, 1:] += 1
+    v = y[0]
+    v.mul_(2)
+    return y
+
+
+@case((torch.randn(3, 4),), {"0": {"0": "N"}}, N3)
+def shapes(x: Tensor):
+    b, c = x.shape
+    y = x.reshape(b * c)
+    z = x.new_zeros((b, 2))
+    return y, torch.cat([x, z], 1), x.expand(2, b, c), torch.arange(b)
+
+
+@case((torch.randn(6, 4),), {"0": {"0": "N"}}, ({"N": 7}, {"N": 12}))
+def strided(x: Tensor):
+    return x[::2], x[1:], x[:-1], x.flip(0)
+
+
+@case((torch.randn(4, 6),), {"0": {"0": "N"}}, N3)
+def splits(x: Tensor):
+    a, b = x.chunk(2, 1)
+    c = torch.split(x, 2, 1)
+    return a * b, torch.stack(c), torch.cat(x.unbind(1))
+
+
+@case((torch.randn(4, 6),), {"0": {"0": "N"}}, ({"N": 5},), forms=SCRIPT)
+def dynamic_split(x: Tensor):
+    out: List[Tensor] = []
+    for part in torch.split(x, 2, 0):
+        out.append(part.sum(0))
+    return torch.stack(out)
+
+
+@case((X,), {"0": {"0": "N"}}, forms=TRACE, refused="aten::view")
+def frozen(x):
+    return x.view(4, -1).view(4, 3)
+
+
+@case((X,), forms=SCRIPT, warned="dropped")
+def dropped(x: Tensor):
+    return x, "name", None
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT, warned="check")
+def checked(x: Tensor):
+    if x.sum() > 1e9:
+        raise ValueError("too large")
+    assert x.size(1) == 3
+    return x + 1
+
+
+@torch.jit.script
+def _helper(x: Tensor):
+    for i in range(x.size(0)):
+        x = x + i
+    return x
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=TRACE, graph=("prim::Loop",))
+class MixedTraceScript(nn.Module):
+    def forward(self, x):
+        return _helper(x)
+
+
+@case((torch.randn(5, 2, 3),), {"0": {"0": "T", "1": "B"}}, ({"T": 7}, {"T": 4, "B": 3}))
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4)
+
+    def forward(self, x):
+        y, (h, c) = self.lstm(x)
+        return y, h, c
+
+
+@case((torch.tensor([[1, 2, 2], [3, 1, 1]]),))
+def unique(x: Tensor):
+    values, counts = torch.unique(x, return_counts=True)
+    return values, counts, values * 2
+
+
+@case((X, torch.tensor([1, 0, 2, 3])), {"0": {"0": "N"}, "1": {"0": "N"}}, N3)
+def repeats(x: Tensor, n: Tensor):
+    return torch.repeat_interleave(x, n, dim=0)
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def nested_control(x: Tensor):
+    y = x
+    for i in range(x.size(0)):
+        if i % 2 == 0:
+            y = y + x[i]
+        else:
+            if y.sum() > 0:
+                y = y - 1
+    return y
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def early_return(x: Tensor):
+    for i in range(x.size(0)):
+        if x[i].sum() > 0:
+            return x[i]
+    return x.sum(0)
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def break_continue(x: Tensor):
+    total = torch.zeros(3)
+    for i in range(x.size(0)):
+        if i == 1:
+            continue
+        total = total + x[i]
+        if total.sum() > 2:
+            break
+    return total
