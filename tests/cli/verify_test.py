@@ -1,0 +1,149 @@
+"""verify and its Python program find what is wrong, and nothing else."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+import numpy
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+
+warnings.filterwarnings("ignore")
+BIN = pathlib.Path(os.environ["RULES_ONNX_BIN"])
+SCRIPT = pathlib.Path(os.environ["RULES_ONNX_ROOT"]) / "exporter/verify/run_onnx.py"
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 5)
+
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+
+class ScriptTest(Folder):
+    def write(self, op, dtype, given, wanted, opset=18):
+        node = helper.make_node(op, ["x"], ["y"])
+        info = lambda name: helper.make_tensor_value_info(name, dtype, [None])
+        graph = helper.make_graph([node], "g", [info("x")], [info("y")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+        onnx.save(model, self.folder / "model.onnx")
+        case = self.folder / "test_data_set_0"
+        case.mkdir(exist_ok=True)
+        for name, value in (("input_0", given), ("output_0", wanted)):
+            (case / f"{name}.pb").write_bytes(value.SerializeToString())
+
+    def run_suite(self, *options):
+        result = subprocess.run([sys.executable, SCRIPT, "--suite", self.folder, "--json", *options],
+                                capture_output=True, text=True)
+        return result.returncode, json.loads(result.stdout)[0]
+
+    def floats(self, *values, name=""):
+        return numpy_helper.from_array(numpy.array(values, numpy.float32), name)
+
+    def test_equal(self):
+        nan, inf = float("nan"), float("inf")
+        self.write("Abs", TensorProto.FLOAT, self.floats(-1, nan, -inf), self.floats(1, nan, inf))
+        status, result = self.run_suite()
+        self.assertEqual((status, result["runtime"], result["problem"]), (0, "onnxruntime", None))
+
+    def test_differences(self):
+        for wanted, word in ((self.floats(1, 2.1), "[1] is 2.0, expected 2.09"),
+                             (self.floats(1, float("nan")), "expected nan"),
+                             (self.floats(1, float("inf")), "expected inf"),
+                             (self.floats(1, 2, 3), "shape [2], expected [3]"),
+                             (numpy_helper.from_array(numpy.array([1, 2])), "float32, expected int64")):
+            self.write("Abs", TensorProto.FLOAT, self.floats(-1, -2), wanted)
+            status, result = self.run_suite()
+            self.assertEqual(status, 1)
+            self.assertIn(word, result["problem"])
+
+    def test_tolerance(self):
+        self.write("Abs", TensorProto.FLOAT, self.floats(-100), self.floats(101))
+        self.assertEqual(self.run_suite()[0], 1)
+        self.assertEqual(self.run_suite("--rtol", "0.01")[0], 0)
+        self.assertEqual(self.run_suite("--atol", "1")[0], 0)
+
+    def test_no_kernel_in_onnx_runtime(self):
+        half = lambda *values: helper.make_tensor("", TensorProto.BFLOAT16, [len(values)], values)
+        self.write("Abs", TensorProto.BFLOAT16, half(-1.0, 2.0), half(1.0, 2.0))
+        status, result = self.run_suite()
+        self.assertEqual((status, result["runtime"], result["problem"]), (0, "reference", None))
+
+    def test_model_that_does_not_load(self):
+        self.write("Abs", TensorProto.FLOAT, self.floats(1), self.floats(1))
+        (self.folder / "model.onnx").write_text("no model")
+        status, result = self.run_suite()
+        self.assertEqual(status, 1)
+        self.assertIn("cannot be loaded", result["problem"])
+
+    def test_nothing_to_do_is_no_success(self):
+        result = subprocess.run([sys.executable, SCRIPT, "--suite", self.folder], capture_output=True)
+        self.assertEqual(result.returncode, 2)
+
+
+class CommandTest(Folder):
+    def setUp(self):
+        super().setUp()
+        self.net = Net().eval()
+        torch.jit.trace(self.net, torch.randn(2, 4)).save(self.folder / "net.pt")
+        self.common = ["--model", self.folder / "net.pt", "--inputs", "x:float32[N=2,4]"]
+        subprocess.run([BIN / "onnx-export", "export", *self.common, "--output",
+                        self.folder / "net.onnx"], check=True)
+
+    def verify(self, *options):
+        return subprocess.run(
+            [BIN / "onnx-export", "verify", *self.common, "--onnx", self.folder / "net.onnx",
+             "--python", sys.executable, *options], capture_output=True, text=True)
+
+    def test_good_model_at_all_sizes(self):
+        data = self.folder / "data"
+        result = self.verify("--test-data-dir", data)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count(" ok"), 2)
+        for number, size in ((0, 2), (1, 3)):
+            tensors = {}
+            for kind in ("input", "output"):
+                tensor = onnx.TensorProto()
+                tensor.ParseFromString((data / f"test_data_set_{number}/{kind}_0.pb").read_bytes())
+                tensors[kind] = torch.from_numpy(numpy_helper.to_array(tensor).copy())
+            self.assertEqual(tensors["input"].shape, (size, 4))
+            torch.testing.assert_close(tensors["output"], self.net(tensors["input"]))
+
+    def test_json(self):
+        results = json.loads(self.verify("--json").stdout)
+        self.assertEqual([result["case"] for result in results], ["example", "N=3"])
+
+    def test_wrong_model(self):
+        model = onnx.load(self.folder / "net.onnx")
+        for node in model.graph.node:
+            if node.op_type == "Relu":
+                node.op_type = "Neg"
+        onnx.save(model, self.folder / "net.onnx")
+        result = self.verify()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("expected", result.stdout)
+        self.assertIn("error:", result.stderr)
+
+    def test_no_python(self):
+        result = self.verify("--python", "/no/such/python")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("/no/such/python", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
