@@ -21,11 +21,13 @@ onnx_exporter_toolchain = rule(
         "exporter": attr.label(
             mandatory = True,
             cfg = "exec",
+            allow_files = True,
             executable = True,
             doc = "The program onnx-export.",
         ),
         "torch_capture": attr.label(
             cfg = "exec",
+            allow_files = True,
             executable = True,
             doc = "The program onnx-capture-torch, which reads .pt files; without it only .pt2 files can be exported.",
         ),

@@ -133,7 +133,7 @@ onnx_export(
         result = self.project.bazel("build", "//net")
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("notes.pt", result.stdout)
-        self.assertFalse(self.project.output("net/net.opset13.none.onnx").exists())
+        self.assertFalse(self.project.output("net/net.graph").exists())
 
     def test_a_value_that_tracing_froze_is_found(self):
         self.project.write("net/net.py", '''\

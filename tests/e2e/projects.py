@@ -42,10 +42,8 @@ def digest(path):
 
 def run(command, folder, **options):
     """The finished process; its output is part of the failure."""
-    result = subprocess.run(
-        [str(word) for word in command], cwd=folder, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
-    return result
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **options}
+    return subprocess.run([str(word) for word in command], cwd=folder, text=True, **options)
 
 
 def checked(result):
@@ -118,10 +116,10 @@ load("@rules_onnx//rules:defs.bzl", "onnx_export", "onnx_export_test", "torch_mo
 
 ''' + rules)
 
-    def bazel(self, command, *arguments):
-        startup = ["bazel", "--nosystem_rc", "--nohome_rc", f"--output_base={self.folder / 'output'}", "--max_idle_secs=60"]
+    def bazel(self, command, *arguments, **run_options):
+        startup = ["bazel", "--nohome_rc", f"--output_base={self.folder / 'output'}", "--max_idle_secs=60"]
         options = ["--jobs=2", "--nosandbox_debug", "--sandbox_default_allow_network=false"]
-        return run([*startup, command, *options, *arguments], self.workspace)
+        return run([*startup, command, *options, *arguments], self.workspace, **run_options)
 
     def build(self, *targets):
         """Counter of the kinds of actions that ran."""
@@ -139,8 +137,7 @@ load("@rules_onnx//rules:defs.bzl", "onnx_export", "onnx_export_test", "torch_mo
 
     def actions(self, expression):
         """The actions of a query, as (mnemonic, paths of inputs, arguments)."""
-        graph = json.loads(checked(self.bazel("aquery", "--output=jsonproto", "--ui_event_filters=-info,-stdout,-stderr",
-                                              "--noshow_progress", expression)))
+        graph = json.loads(checked(self.bazel("aquery", "--output=jsonproto", expression, stderr=subprocess.DEVNULL)))
         fragments = {part["id"]: part for part in graph["pathFragments"]}
 
         def path(fragment_id):
