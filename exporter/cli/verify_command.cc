@@ -15,6 +15,7 @@
 #include "exporter/cli/commands.h"
 #include "exporter/cli/lower_stage.h"
 #include "exporter/cli/program_kind.h"
+#include "exporter/cli/reference_inputs.h"
 #include "exporter/cli/torch_child.h"
 #include "exporter/verify/cases.h"
 #include "exporter/verify/script.h"
@@ -49,8 +50,9 @@ class TemporaryFolder {
 // Runs the program on its inputs and stores them with its outputs.
 class Reference {
  public:
-  Reference(const Options& options, ProgramKind kind, const capture::CapturePaths& paths)
-      : options_(options), kind_(kind), paths_(paths) {}
+  // `arguments` name the program and its inputs.
+  Reference(const Options& options, std::vector<std::string> arguments)
+      : options_(options), arguments_(std::move(arguments)) {}
 
   // Tries the choices in order and gives the one that works; the error of the first one if all
   // fail.
@@ -61,8 +63,7 @@ class Reference {
                      std::string* messages) const;
 
   const Options& options_;
-  ProgramKind kind_;
-  const capture::CapturePaths& paths_;
+  std::vector<std::string> arguments_;
 };
 
 absl::StatusOr<verify::Sizes> Reference::Run(const verify::Case& one,
@@ -89,20 +90,38 @@ absl::Status Reference::RunAt(const verify::Sizes& sizes, const std::string& fol
   if (!fs::create_directory(folder, error)) {
     return absl::UnavailableError(absl::StrCat("cannot make the folder ", folder));
   }
-  std::vector<std::string> arguments = {"run", "--model", options_.model, "--output-dir", folder};
-  if (kind_ == ProgramKind::kExportedProgram) {
-    arguments.insert(arguments.end(), {"--graph", paths_.graph, "--weights", paths_.weights});
-  }
-  for (const std::string& input : options_.inputs.items) {
-    arguments.insert(arguments.end(), {"--inputs", input});
-  }
-  if (!options_.dynamic_axes.empty()) {
-    arguments.insert(arguments.end(), {"--dynamic-axes", options_.dynamic_axes});
-  }
+  std::vector<std::string> arguments = {"run", "--output-dir", folder};
+  arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
   for (const auto& [symbol, size] : sizes) {
     arguments.insert(arguments.end(), {"--sizes", absl::StrCat(symbol, "=", size)});
   }
   return RunTorchCapture(options_, arguments, messages);
+}
+
+std::vector<std::string> TorchScriptArguments(const Options& options) {
+  std::vector<std::string> arguments = {"--model", options.model};
+  for (const std::string& input : options.inputs.items) {
+    arguments.insert(arguments.end(), {"--inputs", input});
+  }
+  if (!options.dynamic_axes.empty()) {
+    arguments.insert(arguments.end(), {"--dynamic-axes", options.dynamic_axes});
+  }
+  return arguments;
+}
+
+// The captured graph, which knows its dynamic axes; on the file's own inputs if none are given.
+absl::StatusOr<std::vector<std::string>> ExportedProgramArguments(
+    const Options& options, const ir::Graph& graph, const capture::CapturePaths& paths,
+    const std::string& samples) {
+  std::vector<std::string> arguments = {"--graph", paths.graph, "--weights", paths.weights,
+                                        "--dynamic-axes", AxesOfInputs(graph)};
+  for (const std::string& input : options.inputs.items) {
+    arguments.insert(arguments.end(), {"--inputs", WithoutAxisNames(input)});
+  }
+  if (!options.inputs.items.empty()) return arguments;
+  if (auto status = ExtractSampleInputs(options.model, samples); !status.ok()) return status;
+  arguments.insert(arguments.end(), {"--inputs", samples});
+  return arguments;
 }
 
 // A case that was run: where its tensors are, and what to call it.
@@ -123,7 +142,13 @@ absl::Status MakeCases(const Options& options, const TemporaryFolder& temporary,
   if (!status.ok() || diagnostics->has_errors()) return status;
   const absl::StatusOr<Captured> captured = ReadCaptured(paths.graph, "");
   if (!captured.ok()) return captured.status();
-  const Reference reference(options, *kind, paths);
+  absl::StatusOr<std::vector<std::string>> arguments = TorchScriptArguments(options);
+  if (*kind == ProgramKind::kExportedProgram) {
+    arguments = ExportedProgramArguments(options, captured->graph, paths,
+                                         temporary.File("samples.pt"));
+  }
+  if (!arguments.ok()) return arguments.status();
+  const Reference reference(options, *std::move(arguments));
   for (const verify::Case& one : verify::ChooseCases(captured->graph.symbols)) {
     const std::string place = absl::StrCat(folder, "/test_data_set_", stored->size());
     const absl::StatusOr<verify::Sizes> sizes = reference.Run(one, place);

@@ -105,10 +105,10 @@ class CommandTest(Folder):
         subprocess.run([BIN / "onnx-export", "export", *self.common, "--output",
                         self.folder / "net.onnx"], check=True)
 
-    def verify(self, *options):
+    def verify(self, *options, python=sys.executable):
         return subprocess.run(
             [BIN / "onnx-export", "verify", *self.common, "--onnx", self.folder / "net.onnx",
-             "--python", sys.executable, *options], capture_output=True, text=True)
+             "--python", python, *options], capture_output=True, text=True)
 
     def test_good_model_at_all_sizes(self):
         data = self.folder / "data"
@@ -123,6 +123,21 @@ class CommandTest(Folder):
                 tensors[kind] = torch.from_numpy(numpy_helper.to_array(tensor).copy())
             self.assertEqual(tensors["input"].shape, (size, 4))
             torch.testing.assert_close(tensors["output"], self.net(tensors["input"]))
+
+    def test_exported_program_on_its_own_inputs(self):
+        x = torch.randn(2, 4)
+        program = torch.export.export(self.net, (x,), dynamic_shapes=({0: torch.export.Dim("N")},))
+        torch.export.save(program, self.folder / "net.pt2")
+        for inputs in ([], ["--inputs", "x:float32[M=2,4]"]):
+            result = subprocess.run(
+                [BIN / "onnx-export", "verify", "--model", self.folder / "net.pt2", *inputs, "--onnx",
+                 self.folder / "net.onnx", "--python", sys.executable, "--json",
+                 "--test-data-dir", self.folder / "data"], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(len(json.loads(result.stdout)), 2)
+            tensor = onnx.TensorProto()
+            tensor.ParseFromString((self.folder / "data/test_data_set_1/input_0.pb").read_bytes())
+            self.assertEqual(list(tensor.dims), [3, 4])
 
     def test_json(self):
         results = json.loads(self.verify("--json").stdout)
@@ -140,7 +155,7 @@ class CommandTest(Folder):
         self.assertIn("error:", result.stderr)
 
     def test_no_python(self):
-        result = self.verify("--python", "/no/such/python")
+        result = self.verify(python="/no/such/python")
         self.assertEqual(result.returncode, 1)
         self.assertIn("/no/such/python", result.stderr)
 
