@@ -80,6 +80,13 @@ std::vector<Item> Call(Op& op, absl::string_view name, std::vector<CallArg> args
 std::vector<Item> CallOn(Op& op, LoweringFunction function,
                          const std::function<Item(const Item&)>& map,
                          std::vector<ir::Type> outputs) {
+  return CallOnTyped(op, function, [&](const Item& item, const ir::Type&) { return map(item); },
+                     std::move(outputs));
+}
+
+std::vector<Item> CallOnTyped(
+    Op& op, LoweringFunction function,
+    const std::function<Item(const Item&, const ir::Type&)>& map, std::vector<ir::Type> outputs) {
   Scratch scratch(op, op.node.op);
   const std::function<ir::Arg(const ir::Arg&)> copy = [&](const ir::Arg& arg) -> ir::Arg {
     if (arg.is_list()) {
@@ -89,7 +96,7 @@ std::vector<Item> CallOn(Op& op, LoweringFunction function,
     }
     if (!arg.is_value()) return arg;
     const Item item = op.lowering.Get(arg.value());
-    return item.failed() ? arg : scratch.Value(map(item));
+    return item.failed() ? arg : scratch.Value(map(item, arg.value()->type));
   };
   for (const ir::NamedArg& arg : op.node.args) {
     scratch.node().args.push_back({arg.name, copy(arg.value)});

@@ -35,6 +35,11 @@ std::vector<Item> CallOn(Op& op, LoweringFunction function,
                          const std::function<Item(const Item&)>& map,
                          std::vector<ir::Type> outputs);
 
+// The same with the captured type of each value.
+std::vector<Item> CallOnTyped(
+    Op& op, LoweringFunction function,
+    const std::function<Item(const Item&, const ir::Type&)>& map, std::vector<ir::Type> outputs);
+
 }  // namespace rules_onnx::lowering
 
 #endif  // RULES_ONNX_EXPORTER_LOWERING_CALL_H_

@@ -1,9 +1,9 @@
 // Running products and log-sums along an axis.
 #include <limits>
 
-#include "exporter/lowering/families.h"
 #include "exporter/lowering/loop.h"
 #include "exporter/lowering/math.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -36,6 +36,7 @@ void Logcumsumexp(Op& op) {
 
 }  // namespace
 
+extern const Family kCumulative;
 const Family kCumulative = {"cumulative", {
     {"aten::cumprod", Cumprod},
     {"aten::logcumsumexp", Logcumsumexp},

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "exporter/lowering/families.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/loss.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -146,28 +146,9 @@ void Corrcoef(Op& op) {
   ReturnMatrix(op, b.Clip(scaled, b.Scalar(-1, c.dtype()), b.Scalar(1, c.dtype())));
 }
 
-// Sums the axes that broadcasting to x's shape from `size` would repeat.
-void SumToSize(Op& op) {
-  Builder& b = op.b;
-  const Val x = op.Tensor("self");
-  const auto& target = op.OutShape();
-  if (!x || !op.Require(target.has_value(), "the rank of the result is not known")) return;
-  const int lead = x.rank() - static_cast<int>(target->size());
-  std::vector<int64_t> leading, repeated;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i < lead) {
-      leading.push_back(i);
-    } else if ((*target)[i - lead].is_number() && (*target)[i - lead].value() == 1) {
-      repeated.push_back(i);
-    }
-  }
-  Val sum = repeated.empty() ? x : b.Reduce("ReduceSum", x, repeated, /*keepdims=*/true);
-  if (!leading.empty()) sum = b.Reduce("ReduceSum", sum, leading, /*keepdims=*/false);
-  op.Return(sum);
-}
-
 }  // namespace
 
+extern const Family kDistance;
 const Family kDistance = {"distance", {
     {"aten::dist", Dist},
     {"aten::cdist", Cdist},
@@ -181,7 +162,6 @@ const Family kDistance = {"distance", {
     {"aten::renorm", Renorm},
     {"aten::cov", Cov},
     {"aten::corrcoef", Corrcoef},
-    {"aten::sum_to_size", SumToSize},
 }};
 
 }  // namespace rules_onnx::lowering

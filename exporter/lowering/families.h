@@ -57,6 +57,18 @@ extern const Family kBessel;
 extern const Family kPolynomials;
 extern const Family kEmbeddingBag;
 extern const Family kEncoder;
+extern const Family kCumulative;
+extern const Family kDistance;
+extern const Family kPad;
+extern const Family kFold;
+extern const Family kProducts;
+extern const Family kLinalg;
+extern const Family kQr;
+extern const Family kGrid;
+extern const Family kSvd;
+extern const Family kComplex;
+extern const Family kFft;
+extern const Family kRandom;
 
 }  // namespace rules_onnx::lowering
 

@@ -5,6 +5,7 @@
 
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/math.h"
+#include "exporter/lowering/reduce.h"
 
 namespace rules_onnx::lowering {
 
@@ -22,19 +23,7 @@ Val Positive(Builder& b, Val x) { return b.Max(x, b.Scalar(0, x.dtype())); }
 
 Val LastAxisNorm(Builder& b, Val x, double p, bool keepdims) {
   if (!x || b.failed()) return {};
-  const Val size = b.Unary("Abs", x);
-  const std::vector<int64_t> last = {x.rank() - 1};
-  if (std::isinf(p)) return b.Reduce(p > 0 ? "ReduceMax" : "ReduceMin", size, last, keepdims);
-  if (p == 1) return b.Reduce("ReduceSum", size, last, keepdims);
-  if (p == 2) {
-    return b.Unary("Sqrt", b.Reduce("ReduceSum", b.Mul(x, x), last, keepdims));
-  }
-  if (p == 0) {
-    const Val non_zero = b.Not(b.Equal(x, b.Scalar(0, x.dtype())));
-    return b.Reduce("ReduceSum", b.Cast(non_zero, x.dtype()), last, keepdims);
-  }
-  const Val sum = b.Reduce("ReduceSum", b.Pow(size, b.Scalar(p, x.dtype())), last, keepdims);
-  return b.Pow(sum, b.Scalar(1 / p, x.dtype()));
+  return VectorNorm(b, x, p, {x.rank() - 1}, keepdims);
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "exporter/lowering/lowering.h"
 
+#include "exporter/lowering/complex.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -126,6 +128,9 @@ std::function<void(Op&)> Lowering::FindLowering(const ir::Node& node) const {
   });
   if (type == ExportType::kAten && IsAten(node) && tensors) {
     return [](Op& op) { LowerForeign(op, AtenNode(op.node)); };
+  }
+  if (HasComplex(node)) {
+    if (const LoweringFunction function = FindComplexLowering(node.op)) return function;
   }
   const Row* row = FindRow(node.op);
   if (row == nullptr) return nullptr;

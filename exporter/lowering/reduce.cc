@@ -1,4 +1,6 @@
 // Sums, means, extrema, norms and running sums along axes.
+#include "exporter/lowering/reduce.h"
+
 #include <cmath>
 #include <limits>
 
@@ -23,10 +25,14 @@ void InResultType(Op& op) {
   op.Return(op.b.Reduce(kOnnxOp, x, DimAxes(op, x), Keepdim(op)));
 }
 inline constexpr char kReduceSum[] = "ReduceSum";
-inline constexpr char kReduceMean[] = "ReduceMean";
 inline constexpr char kReduceProd[] = "ReduceProd";
 inline constexpr char kReduceMax[] = "ReduceMax";
 inline constexpr char kReduceMin[] = "ReduceMin";
+
+void Mean(Op& op) {
+  const Val x = op.Tensor("self", op.OutDType());
+  op.Return(MeanOf(op.b, x, DimAxes(op, x), Keepdim(op)));
+}
 
 // ONNX reduces no bools before opset 20, and no small integers: as int32.
 Val ReduceOrdered(Builder& b, absl::string_view onnx_op, Val x, const Ints& axes, bool keepdims) {
@@ -179,36 +185,19 @@ void StdMean(Op& op) {
 
 // ---------------------------------------------------------------- norms
 
-// (Σ |x|^p)^(1/p), with its limits at 0 (count of non-zeros) and ±∞.
-Val NormOf(Op& op, Val x, double p, const Ints& axes, bool keepdims) {
-  Builder& b = op.b;
-  const Val magnitude = b.Unary("Abs", x);
-  if (std::isinf(p)) {
-    return ReduceExtremum(b, p > 0 ? "ReduceMax" : "ReduceMin", magnitude, axes, keepdims);
-  }
-  if (p == 0) {
-    const Val non_zero = b.Not(b.Equal(x, b.Scalar(0, x.dtype())));
-    return b.Reduce("ReduceSum", b.Cast(non_zero, x.dtype()), axes, keepdims);
-  }
-  if (p == 1) return b.Reduce("ReduceL1", x, axes, keepdims);
-  if (p == 2) return b.Reduce("ReduceL2", x, axes, keepdims);
-  const Val powers = b.Pow(magnitude, b.Scalar(p, x.dtype()));
-  return b.Pow(b.Reduce("ReduceSum", powers, axes, keepdims), b.Scalar(1 / p, x.dtype()));
-}
-
-void VectorNorm(Op& op) {
+void VectorNormOp(Op& op) {
   const Val x = op.Tensor("self", op.OutDType());
-  op.Return(NormOf(op, x, op.Float("ord"), DimAxes(op, x), Keepdim(op)));
+  op.Return(VectorNorm(op.b, x, op.Float("ord"), DimAxes(op, x), Keepdim(op)));
 }
 
 void Norm(Op& op) {
   const Val x = op.Tensor("self", op.OutDType());
-  op.Return(NormOf(op, x, op.Has("p") ? op.Float("p") : 2, DimAxes(op, x), Keepdim(op)));
+  op.Return(VectorNorm(op.b, x, op.Has("p") ? op.Float("p") : 2, DimAxes(op, x), Keepdim(op)));
 }
 
 void FrobeniusNorm(Op& op) {
   const Val x = op.Tensor("self");
-  op.Return(NormOf(op, x, 2, DimAxes(op, x), Keepdim(op)));
+  op.Return(VectorNorm(op.b, x, 2, DimAxes(op, x), Keepdim(op)));
 }
 
 // ---------------------------------------------------------------- running
@@ -248,10 +237,25 @@ void CountNonzero(Op& op) {
 
 }  // namespace
 
+Val VectorNorm(Builder& b, Val x, double p, const Ints& axes, bool keepdims) {
+  const Val magnitude = b.Unary("Abs", x);
+  if (std::isinf(p)) {
+    return ReduceExtremum(b, p > 0 ? "ReduceMax" : "ReduceMin", magnitude, axes, keepdims);
+  }
+  if (p == 0) {
+    const Val non_zero = b.Not(b.Equal(x, b.Scalar(0, x.dtype())));
+    return b.Reduce("ReduceSum", b.Cast(non_zero, x.dtype()), axes, keepdims);
+  }
+  if (p == 1) return b.Reduce("ReduceL1", x, axes, keepdims);
+  if (p == 2) return b.Reduce("ReduceL2", x, axes, keepdims);
+  const Val powers = b.Pow(magnitude, b.Scalar(p, x.dtype()));
+  return b.Pow(b.Reduce("ReduceSum", powers, axes, keepdims), b.Scalar(1 / p, x.dtype()));
+}
+
 extern const Family kReduce;
 const Family kReduce = {"reduce", {
     {"aten::sum", InResultType<kReduceSum>},
-    {"aten::mean", InResultType<kReduceMean>},
+    {"aten::mean", Mean},
     {"aten::prod", InResultType<kReduceProd>},
     {"aten::amax", Amax<kReduceMax>},
     {"aten::amin", Amax<kReduceMin>},
@@ -268,7 +272,7 @@ const Family kReduce = {"reduce", {
     {"aten::std", Std},
     {"aten::var_mean", VarMean},
     {"aten::std_mean", StdMean},
-    {"aten::linalg_vector_norm", VectorNorm},
+    {"aten::linalg_vector_norm", VectorNormOp},
     {"aten::norm", Norm},
     {"aten::frobenius_norm", FrobeniusNorm},
     {"aten::cumsum", Cumsum, 11},

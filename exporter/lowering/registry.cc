@@ -58,6 +58,18 @@ const std::vector<const Family*>& Families() {
       &kPolynomials,
       &kEmbeddingBag,
       &kEncoder,
+      &kCumulative,
+      &kDistance,
+      &kPad,
+      &kFold,
+      &kProducts,
+      &kLinalg,
+      &kQr,
+      &kGrid,
+      &kSvd,
+      &kComplex,
+      &kFft,
+      &kRandom,
   };
   return *kFamilies;
 }

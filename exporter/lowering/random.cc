@@ -1,0 +1,139 @@
+// Random numbers, by ONNX's generators: distributed as PyTorch's, other numbers. No seed is
+// written, as PyTorch's is no part of a program.
+#include <limits>
+
+#include "exporter/lowering/expr.h"
+#include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+const char kNote[] = "random: not compared with PyTorch's numbers";
+
+// The dtype that a generator draws in.
+DType Drawn(DType dtype) { return ir::IsFloat(dtype) ? dtype : DType::kFloat32; }
+
+Val Draw(Builder& b, const char* generator, Val shape, DType dtype) {
+  if (!shape || b.failed()) return {};
+  const DType drawn = dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+  const Val like = b.ConstantOfShape(shape, 0, drawn);
+  const builder::OutputType type{drawn, like ? like.get()->type.shape : std::nullopt};
+  return b.Cast(b.Op(generator, {like}, {{"dtype", drawn}}, type), dtype);
+}
+
+// In [0, 1).
+Val Uniform(Builder& b, Val shape, DType dtype) {
+  return Draw(b, "RandomUniformLike", shape, dtype);
+}
+// Mean 0, deviation 1.
+Val Normal(Builder& b, Val shape, DType dtype) { return Draw(b, "RandomNormalLike", shape, dtype); }
+
+// The shape of the result: `size`, or that of self.
+Val ResultShape(Op& op) {
+  if (op.node.Find("size") != nullptr) return SizeVector(op, "size", op.OutShape());
+  return op.b.ShapeOf(op.Tensor("self"));
+}
+
+void Rand(Op& op) { op.Return(Uniform(op.b, ResultShape(op), op.OutDType())); }
+void Randn(Op& op) { op.Return(Normal(op.b, ResultShape(op), op.OutDType())); }
+
+// Whole numbers in [low, high), drawn in float64.
+Val Whole(Op& op, Val shape, Val low, Val high) {
+  Builder& b = op.b;
+  const Expr first(b, b.Cast(low, DType::kFloat64)), end(b, b.Cast(high, DType::kFloat64));
+  const Expr share(b, Uniform(b, shape, DType::kFloat64));
+  const Expr drawn = first + Floor(share * (end - first));
+  return b.Cast(b.Min(drawn.val(), (end - 1).val()), op.OutDType());
+}
+
+void Randint(Op& op) {
+  const Val low = op.node.Find("low") != nullptr ? op.IntVal("low") : op.b.Int(0);
+  op.Return(Whole(op, ResultShape(op), low, op.IntVal("high")));
+}
+
+// The order of random numbers.
+void Randperm(Op& op) {
+  Builder& b = op.b;
+  const Val n = op.IntVal("n");
+  const Val keys = Uniform(b, b.Vector({n}), DType::kFloat32);
+  op.Return(b.Cast(b.TopK(keys, n, 0, /*largest=*/true)[1], op.OutDType()));
+}
+
+void UniformOp(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = Drawn(op.OutDType());
+  const Val low = op.Scalar("from", dtype), high = op.Scalar("to", dtype);
+  const Val share = Uniform(b, ResultShape(op), dtype);
+  op.Return(b.Add(low, b.Mul(share, b.Sub(high, low))));
+}
+
+// mean and std are tensors or numbers.
+void NormalOp(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = Drawn(op.OutDType());
+  const Val mean = op.Tensor("mean", dtype), deviation = op.Tensor("std", dtype);
+  const bool own_shape = op.node.Find("size") != nullptr || op.node.Find("self") != nullptr;
+  const Val shape = own_shape ? ResultShape(op) : b.ShapeOf(b.Add(mean, deviation));
+  op.Return(b.Add(mean, b.Mul(Normal(b, shape, dtype), deviation)));
+}
+
+// True with probability p.
+void Bernoulli(Op& op) {
+  Builder& b = op.b;
+  const Val self = op.Tensor("self");
+  const DType dtype = DType::kFloat32;
+  const Val p = op.node.Find("p") != nullptr ? op.Tensor("p", dtype) : b.Cast(self, dtype);
+  op.Return(b.Cast(b.Less(Uniform(b, b.ShapeOf(self), dtype), p), op.OutDType()));
+}
+
+// −log(1 − u) / lambd
+void Exponential(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Expr share(b, Uniform(b, ResultShape(op), dtype));
+  op.Return((-Log(1 - share) / Expr(b, op.Scalar("lambd", dtype))).val());
+}
+
+// Without replacement: the largest of log p + Gumbel noise.
+void Multinomial(Op& op) {
+  Builder& b = op.b;
+  const Val self = op.Tensor("self", DType::kFloat32);
+  if (!self) return;
+  const bool single = self.rank() == 1;
+  const Val weights = single ? b.Unsqueeze(self, {0}) : self;
+  const Val logits = b.Unary("Log", weights);
+  Val drawn;
+  if (op.Bool("replacement")) {
+    const Shape shape = {weights.dim(0), Dim(op.Int("num_samples"))};
+    drawn = b.Op("Multinomial", {logits},
+                 {{"dtype", DType::kInt64}, {"sample_size", op.Int("num_samples")}},
+                 {DType::kInt64, shape});
+  } else {
+    const Expr share(b, Uniform(b, b.ShapeOf(weights), DType::kFloat32));
+    const Expr noise = -Log(-Log(share));
+    drawn = b.TopK((Expr(b, logits) + noise).val(), op.IntVal("num_samples"), 1, true)[1];
+  }
+  op.Return(single ? b.Squeeze(drawn, {0}) : drawn);
+}
+
+}  // namespace
+
+extern const Family kRandom;
+const Family kRandom = {"random", {
+    {"aten::rand", Rand, 9, kNote},
+    {"aten::rand_like", Rand, 9, kNote},
+    {"aten::randn", Randn, 9, kNote},
+    {"aten::randn_like", Randn, 9, kNote},
+    {"aten::randint", Randint, 9, kNote},
+    {"aten::randint_like", Randint, 9, kNote},
+    {"aten::randperm", Randperm, 9, kNote},
+    {"aten::uniform", UniformOp, 9, kNote},
+    {"aten::normal", NormalOp, 9, kNote},
+    {"aten::normal_functional", NormalOp, 9, kNote},
+    {"aten::bernoulli", Bernoulli, 9, kNote},
+    {"aten::exponential", Exponential, 9, kNote},
+    {"aten::multinomial", Multinomial, 9, kNote},
+}};
+
+}  // namespace rules_onnx::lowering

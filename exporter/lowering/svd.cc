@@ -1,0 +1,281 @@
+// Singular values by one-sided Jacobi rotations in float64, and what they define: matrix norms,
+// ranks, pseudo-inverses. Singular vectors themselves are not given: PyTorch's are LAPACK's choice.
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/lowering/expr.h"
+#include "exporter/lowering/linear.h"
+#include "exporter/lowering/loop.h"
+#include "exporter/lowering/lu.h"
+#include "exporter/lowering/math.h"
+#include "exporter/lowering/reduce.h"
+#include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
+
+namespace rules_onnx::lowering {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+// ---------------------------------------------------------------- rotations
+
+constexpr int64_t kMaxSweeps = 40;
+constexpr double kOrthogonal = 1e-15;
+
+struct Columns {
+  Val rotated;  // [B, m, n] = A · V, its columns orthogonal
+  Val v;        // [B, n, n]
+};
+
+// Columns p and q of x turned by the angle with cosine c and sine s, [B, 1] each.
+Val Turned(Builder& b, Val x, Val places, Val p, Val q, Expr c, Expr s) {
+  const Expr first(b, b.Gather(x, p, 2)), second(b, b.Gather(x, q, 2));
+  const Val new_first = b.Unsqueeze((c * first - s * second).val(), {2});
+  const Val new_second = b.Unsqueeze((s * first + c * second).val(), {2});
+  return b.Where(b.Equal(places, p), new_first, b.Where(b.Equal(places, q), new_second, x));
+}
+
+// Rotates pairs of columns of [B, m, n] until all are orthogonal to each other.
+Columns Orthogonalized(Builder& b, Val x) {
+  const Val n = b.Size(x, 2);
+  const Val places = Iota(b, n);
+  const Val pairs = b.Mul(n, n);
+  const Val v = b.Expand(Identity(b, n, x.dtype()), b.Vector({b.Size(x, 0), b.Int(1), b.Int(1)}));
+  const Val zero = b.Scalar(0, x.dtype());
+  const Vals result = Repeat(
+      b, b.Mul(pairs, b.Int(kMaxSweeps)), {}, {x, v, zero},
+      [&](Val step, const Vals& carried) {
+        const Val p = b.Mod(b.Div(step, n), n, /*fmod=*/false);
+        const Val q = b.Mod(step, n, /*fmod=*/false);
+        const auto sum = [&](Expr e) {
+          return Expr(b, b.Reduce("ReduceSum", e.val(), {1}, /*keepdims=*/true));
+        };
+        const Expr first(b, b.Gather(carried[0], p, 2)), second(b, b.Gather(carried[0], q, 2));
+        const Expr alpha = sum(first * first), beta = sum(second * second);
+        const Expr gamma = sum(first * second);
+        const Expr cosine = Abs(gamma) / Max(Sqrt(alpha) * Sqrt(beta), 1e-300);
+        const Val turn = b.And(b.Less(p, q), cosine > kOrthogonal);
+        const Expr zeta = (beta - alpha) / (2 * Select(turn, gamma, 1.0));
+        const Expr sign = Select(zeta < 0, -1.0, zeta.Number(1));
+        const Expr t = Select(turn, sign / (Abs(zeta) + Sqrt(zeta * zeta + 1)), 0.0);
+        const Expr c = 1 / Sqrt(t * t + 1), s = c * t;
+        // The largest cosine of this sweep; at its end the question is whether to go on.
+        const Val seen = b.Reduce("ReduceMax", Select(turn, cosine, 0.0).val(), {}, false);
+        const Val worst = b.Max(carried[2], seen);
+        const Val ends = b.Equal(b.Add(b.Mod(step, pairs, false), b.Int(1)), pairs);
+        const Val go_on = b.Or(b.Not(ends), b.Greater(worst, zero));
+        return LoopStep{{Turned(b, carried[0], places, p, q, c, s),
+                         Turned(b, carried[1], places, p, q, c, s), b.Where(ends, zero, worst)},
+                        go_on};
+      });
+  return {result[0], result[1]};
+}
+
+struct Singular {
+  Columns columns;
+  Val values;       // [B, min(m, n)], not in order
+  bool transposed;  // of Aᵀ
+};
+
+Singular SingularOf(Builder& b, Val a) {
+  if (!a || b.failed()) return {};
+  const Val x = b.Cast(AsBatch(b, a), DType::kFloat64);
+  if (!x.dim(1).is_number() || !x.dim(2).is_number()) {
+    b.Fail("singular values of a matrix of unknown size");
+    return {};
+  }
+  const bool transposed = x.dim(1).value() < x.dim(2).value();
+  const Columns columns = Orthogonalized(b, transposed ? Transposed(b, x) : x);
+  const Val squares = b.Reduce("ReduceSum", b.Mul(columns.rotated, columns.rotated), {1}, false);
+  return {columns, b.Unary("Sqrt", squares), transposed};
+}
+
+// [..., min(m, n)], largest first, in float64.
+Val SingularValues(Builder& b, Val a) {
+  const Singular singular = SingularOf(b, a);
+  if (!singular.values) return {};
+  const Val sorted = b.TopK(singular.values, b.Size(singular.values, 1), 1, true)[0];
+  return b.Squeeze(FromBatch(b, b.Unsqueeze(sorted, {2}), a), {-1});
+}
+
+void Svdvals(Op& op) {
+  op.Return(op.b.Cast(SingularValues(op.b, op.Tensor("A")), op.OutDType()));
+}
+
+// ---------------------------------------------------------------- tolerances
+
+double Epsilon(DType dtype) {
+  return dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon()
+                                  : std::numeric_limits<float>::epsilon();
+}
+
+// The value below which singular values count as 0, [...] or [..., 1] float64:
+// max(atol, rtol · largest).
+Val Tolerance(Op& op, Val a, Val largest) {
+  Builder& b = op.b;
+  const auto given = [&](const char* name) { return op.node.Find(name) && op.Has(name); };
+  for (const char* name : {"tol"}) {
+    if (given(name)) return op.Tensor(name, DType::kFloat64);
+  }
+  Val atol = given("atol") ? op.Tensor("atol", DType::kFloat64) : b.Scalar(0, DType::kFloat64);
+  Val rtol;
+  if (given("rcond")) {
+    rtol = op.Tensor("rcond", DType::kFloat64);
+  } else if (given("rtol")) {
+    rtol = op.Tensor("rtol", DType::kFloat64);
+  } else {
+    const Val side = b.Max(b.Size(a, -2), b.Size(a, -1));
+    const Val standard = b.Mul(b.Cast(side, DType::kFloat64),
+                               b.Scalar(Epsilon(a.dtype()), DType::kFloat64));
+    rtol = given("atol") ? b.Where(b.Greater(atol, b.Scalar(0, DType::kFloat64)),
+                                   b.Scalar(0, DType::kFloat64), standard)
+                         : standard;
+  }
+  return b.Max(atol, b.Mul(rtol, largest));
+}
+
+Val Matrix(Op& op) { return op.Tensor(op.node.Find("input") != nullptr ? "input" : "self"); }
+
+void MatrixRank(Op& op) {
+  Builder& b = op.b;
+  const Val a = Matrix(op);
+  const Val values = SingularValues(b, a);
+  if (!values) return;
+  const Val largest = b.Reduce("ReduceMax", values, {-1}, /*keepdims=*/false);
+  const Val tolerance = b.Unsqueeze(Tolerance(op, a, largest), {-1});
+  const Val counted = b.Cast(b.Greater(values, tolerance), DType::kInt64);
+  op.Return(b.Reduce("ReduceSum", counted, {-1}, /*keepdims=*/false));
+}
+
+// V · diag(1 / s²) · (A·V)ᵀ over the singular values above the tolerance.
+void Pinv(Op& op) {
+  Builder& b = op.b;
+  const Val a = Matrix(op);
+  const Singular singular = SingularOf(b, a);
+  if (!singular.values) return;
+  const Val largest = b.Reduce("ReduceMax", singular.values, {1}, /*keepdims=*/true);  // [B, 1]
+  Val tolerance = Tolerance(op, a, a.rank() == 2 ? b.Reshape(largest, Ints{})
+                                                 : b.Squeeze(FromBatch(b, b.Unsqueeze(largest, {2}), a),
+                                                             {-2, -1}));
+  tolerance = b.Reshape(tolerance, Ints{-1, 1});
+  const Expr values(b, singular.values);
+  const Val kept = b.Greater(singular.values, tolerance);
+  const Expr inverse = Select(kept, 1 / Select(kept, values * values, 1.0), 0.0);
+  const Val scaled = b.Mul(singular.columns.v, b.Unsqueeze(inverse.val(), {1}));
+  const Val product = MatMul(b, scaled, Transposed(b, singular.columns.rotated));
+  const Val result = singular.transposed ? Transposed(b, product) : product;
+  op.Return(b.Cast(FromBatch(b, result, a), a.dtype()));
+}
+
+// ---------------------------------------------------------------- norms of matrices
+
+// The matrix axes moved to the end.
+Val AxesLast(Builder& b, Val x, int rows, int columns) {
+  Ints order;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != rows && i != columns) order.push_back(i);
+  }
+  order.push_back(rows);
+  order.push_back(columns);
+  return b.Transpose(x, order);
+}
+
+// Of the last two axes, which go away.
+Val MatrixNorm(Op& op, Val x, const std::string& name, double order) {
+  Builder& b = op.b;
+  if (name == "fro") return VectorNorm(b, x, 2, {x.rank() - 2, x.rank() - 1}, false);
+  if (name == "nuc" || std::abs(order) == 2) {
+    const Val values = SingularValues(b, x);
+    const char* reduction = name == "nuc" ? "ReduceSum" : order > 0 ? "ReduceMax" : "ReduceMin";
+    return b.Cast(b.Reduce(reduction, values, {-1}, /*keepdims=*/false), x.dtype());
+  }
+  const bool columns = std::abs(order) == 1;
+  if (!op.Require(columns || std::isinf(order), absl::StrCat("matrix norm ", order))) return {};
+  const Val sums = b.Reduce("ReduceSum", b.Unary("Abs", x), {columns ? -2 : -1}, false);
+  return b.Reduce(order > 0 ? "ReduceMax" : "ReduceMin", sums, {-1}, /*keepdims=*/false);
+}
+
+struct Order {
+  std::string name;  // "fro", "nuc", or empty
+  double number = 2;
+};
+
+Order ReadOrder(Op& op) {
+  const Item item = op.Arg("ord");
+  if (item.kind == Item::Kind::kConstant && item.constant.is_string()) return {op.String("ord"), 0};
+  return {"", op.Float("ord")};
+}
+
+void ReturnMatrixNorm(Op& op, Val x, Ints axes, const Order& order) {
+  Builder& b = op.b;
+  for (int64_t& axis : axes) axis = b.NormalizeAxis(axis, x.rank());
+  if (op.failed()) return;
+  Val norm = MatrixNorm(op, AxesLast(b, x, axes[0], axes[1]), order.name, order.number);
+  if (op.node.Find("keepdim") != nullptr && op.Bool("keepdim")) {
+    norm = b.Unsqueeze(norm, {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])});
+  }
+  op.Return(norm);
+}
+
+void MatrixNormOp(Op& op) {
+  ReturnMatrixNorm(op, op.Tensor("self", op.OutDType()), op.Ints("dim"), ReadOrder(op));
+}
+
+void NuclearNorm(Op& op) {
+  const Val x = op.Tensor("self");
+  ReturnMatrixNorm(op, x, op.node.Find("dim") ? op.Ints("dim") : Ints{-2, -1}, {"nuc", 0});
+}
+
+// A vector norm where one axis is given, or none and the tensor is not a matrix; without an order,
+// the 2-norm of all elements.
+void LinalgNorm(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self", op.OutDType());
+  if (!x) return;
+  const bool keepdims = op.Bool("keepdim");
+  const Ints axes = op.Has("dim") ? op.Axes("dim", x) : Ints{};
+  if (!op.Has("ord")) {
+    const Ints all = axes.empty() ? op.Axes("dim", x) : axes;
+    return op.Return(VectorNorm(b, x, 2, all, keepdims));
+  }
+  const Order order = ReadOrder(op);
+  if (axes.size() == 1 || (axes.empty() && x.rank() == 1)) {
+    return op.Return(VectorNorm(b, x, order.number, axes.empty() ? Ints{0} : axes, keepdims));
+  }
+  ReturnMatrixNorm(op, x, op.Has("dim") ? op.Ints("dim") : Ints{0, 1}, order);
+}
+
+// |A| · |A⁻¹|; by the singular values for the 2-norm.
+void Cond(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  if (!x) return;
+  const Item item = op.Arg("p");
+  const bool named = item.kind == Item::Kind::kConstant && item.constant.is_string();
+  const double order = op.Has("p") && !named ? op.Float("p") : 2;
+  if (!named && std::abs(order) == 2) {
+    const Val values = SingularValues(b, x);
+    const Val largest = b.Reduce("ReduceMax", values, {-1}, false);
+    const Val smallest = b.Reduce("ReduceMin", values, {-1}, false);
+    const Val ratio = order > 0 ? b.Div(largest, smallest) : b.Div(smallest, largest);
+    return op.Return(b.Cast(ratio, x.dtype()));
+  }
+  const std::string name = named ? op.String("p") : "";
+  op.Return(b.Mul(MatrixNorm(op, x, name, order), MatrixNorm(op, InverseOf(b, x), name, order)));
+}
+
+}  // namespace
+
+extern const Family kSvd;
+const Family kSvd = {"svd", {
+    {"aten::linalg_svdvals", Svdvals, 10},
+    {"aten::linalg_matrix_rank", MatrixRank, 10},
+    {"aten::linalg_pinv", Pinv, 10},
+    {"aten::linalg_matrix_norm", MatrixNormOp, 10},
+    {"aten::linalg_norm", LinalgNorm, 10},
+    {"aten::nuclear_norm", NuclearNorm, 10},
+    {"aten::linalg_cond", Cond, 11},
+}};
+
+}  // namespace rules_onnx::lowering

@@ -1,0 +1,64 @@
+"""Rows of loss.cc and class_loss.cc."""
+
+import torch
+import torch.nn.functional as F
+
+from case import Case, T
+
+X = T("f32", 4, 5, N=0)
+Y = T("f32", 4, 5, N=0)
+P = T("f32", 4, 5, low=0, high=1, N=0)
+C = T("i64", 4, low=0, high=5, N=0)
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def signs(x):
+    return torch.where(x > 0, 1.0, -1.0)
+
+
+ROWS = [
+    *[Case(f"{f.__name__}_{r}", lambda x, y, f=f, r=r: f(x, y, reduction=r), [X, Y])
+      for f in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss) for r in REDUCTIONS],
+    Case("smooth_l1_beta", lambda x, y: F.smooth_l1_loss(x, y, beta=0.3), [X, Y]),
+    Case("smooth_l1_beta_0", lambda x, y: F.smooth_l1_loss(x, y, beta=0.0), [X, Y]),
+    Case("huber_delta", lambda x, y: F.huber_loss(x, y, delta=2.0), [X, Y]),
+    *[Case(f"binary_cross_entropy_{r}", lambda x, y, r=r: F.binary_cross_entropy(x, y, reduction=r), [P, P])
+      for r in REDUCTIONS],
+    Case("binary_cross_entropy_weight", lambda x, y, w: F.binary_cross_entropy(x, y, w), [P, P, T("f32", 5)]),
+    Case("binary_cross_entropy_edges", lambda x, y: F.binary_cross_entropy(x, y, reduction="none"),
+         [torch.tensor([0.0, 1.0, 0.0, 1.0]), torch.tensor([0.0, 1.0, 1.0, 0.0])]),
+    Case("bce_logits", lambda x, y: F.binary_cross_entropy_with_logits(x, y), [X, P]),
+    Case("bce_logits_weights", lambda x, y, w, p: F.binary_cross_entropy_with_logits(x, y, w, pos_weight=p),
+         [X, P, T("f32", 5), T("f32", 5, low=0, high=3)]),
+    Case("kl_div", lambda x, y: F.kl_div(F.log_softmax(x, 1), y, reduction="batchmean"), [X, P]),
+    Case("kl_div_zero", lambda x: F.kl_div(x, torch.zeros(3), reduction="none"), [T("f32", 3)]),
+    Case("kl_div_log", lambda x, y: F.kl_div(x, y, reduction="sum", log_target=True), [X, Y]),
+    Case("poisson_nll", lambda x, y: F.poisson_nll_loss(x, y, full=True), [X, T("f32", 4, 5, low=0, high=6, N=0)]),
+    Case("poisson_nll_plain", lambda x, y: F.poisson_nll_loss(x, y, log_input=False), [P, Y]),
+    Case("soft_margin", lambda x, y: F.soft_margin_loss(x, signs(y)), [X, Y]),
+    Case("hinge_embedding", lambda x, y: F.hinge_embedding_loss(x, signs(y), margin=2.0), [X, Y]),
+    Case("margin_ranking", lambda x, y, t: F.margin_ranking_loss(x, y, signs(t), margin=0.5), [X, Y, T("f32", 4, 5, N=0)]),
+    Case("cosine_embedding", lambda x, y, t: F.cosine_embedding_loss(x, y, signs(t), margin=0.2), [X, Y, T("f32", 4, N=0)]),
+    Case("triplet", lambda a, p, n: F.triplet_margin_loss(a, p, n), [X, Y, T("f32", 4, 5, N=0)]),
+    Case("triplet_swap", lambda a, p, n: F.triplet_margin_loss(a, p, n, p=1.0, swap=True), [X, Y, T("f32", 4, 5, N=0)]),
+    Case("pairwise_distance", lambda x, y: F.pairwise_distance(x, y, p=3.0, keepdim=True), [X, Y]),
+    *[Case(f"nll_{r}", lambda x, y, r=r: F.nll_loss(x, y, reduction=r), [X, C]) for r in REDUCTIONS],
+    Case("nll_weight_ignore", lambda x, y, w: F.nll_loss(x, y, w, ignore_index=1), [X, C, T("f32", 5, low=0.1, high=2)]),
+    Case("nll_2d", lambda x, y: F.nll_loss(x, y), [T("f32", 2, 3, 4, 5, N=0), T("i64", 2, 4, 5, low=0, high=3, N=0)]),
+    Case("nll_single", lambda x, y: F.nll_loss(x, y), [T("f32", 5), torch.tensor(2)]),
+    *[Case(f"cross_entropy_{r}", lambda x, y, r=r: F.cross_entropy(x, y, reduction=r), [X, C]) for r in REDUCTIONS],
+    Case("cross_entropy_smoothing", lambda x, y: F.cross_entropy(x, y, label_smoothing=0.2), [X, C]),
+    Case("cross_entropy_all", lambda x, y, w: F.cross_entropy(x, y, w, ignore_index=0, label_smoothing=0.3),
+         [X, C, T("f32", 5, low=0.1, high=2)]),
+    Case("cross_entropy_probabilities", lambda x, y, w: F.cross_entropy(x, y, w, label_smoothing=0.3),
+         [X, P, T("f32", 5, low=0.1, high=2)]),
+    Case("cross_entropy_image", lambda x, y: F.cross_entropy(x, y, reduction="none"),
+         [T("f32", 2, 3, 4, N=0), T("i64", 2, 4, low=0, high=3, N=0)]),
+    *[Case(f"multi_margin_{p}", lambda x, y, p=p: F.multi_margin_loss(x, y, p=p), [X, C]) for p in (1, 2)],
+    Case("multi_margin_weight", lambda x, y, w: F.multi_margin_loss(x, y, margin=0.5, weight=w, reduction="none"),
+         [X, C, T("f32", 5, low=0.1, high=2)]),
+    Case("multilabel_margin", lambda x, y: F.multilabel_margin_loss(x, y),
+         [T("f32", 2, 4), torch.tensor([[3, 0, -1, 1], [1, -1, 0, 2]])], since=11),
+    Case("multilabel_margin_single", lambda x, y: F.multilabel_margin_loss(x, y, reduction="none"),
+         [T("f32", 4), torch.tensor([3, 0, -1, 1])], since=11),
+]
