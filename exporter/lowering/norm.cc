@@ -217,18 +217,34 @@ Val LayerNormalize(Builder& b, Val x, int axes, Val weight, Val bias, double eps
   return b.Op("LayerNormalization", {x, scale, bias}, {{"axis", -axes}, {"epsilon", eps}});
 }
 
+namespace {
+
+Val CountOf(Builder& b, Val x, const Ints& axes) {
+  if (axes.empty()) return b.NumElements(x);
+  Val count = b.Int(1);
+  for (const int64_t axis : axes) count = b.Mul(count, b.Size(x, static_cast<int>(axis)));
+  return count;
+}
+
+}  // namespace
+
+Val MeanOf(Builder& b, Val x, const Ints& axes, bool keepdims) {
+  if (!x || b.failed()) return {};
+  const Val count = CountOf(b, x, axes);
+  if (count.int_value().value_or(0) > 0) return b.Reduce("ReduceMean", x, axes, keepdims);
+  return b.Div(b.Reduce("ReduceSum", x, axes, keepdims), b.Cast(count, x.dtype()));
+}
+
 Moments MomentsOf(Builder& b, Val x, const Ints& axes, Val correction) {
   if (!x || b.failed()) return {};
-  const Val mean = b.Reduce("ReduceMean", x, axes, /*keepdims=*/true);
+  const Val mean = MeanOf(b, x, axes, /*keepdims=*/true);
   const Val centred = b.Sub(x, mean);
   const Val squares = b.Mul(centred, centred);
   if (correction.float_value() == 0.0) {
-    return {mean, b.Reduce("ReduceMean", squares, axes, /*keepdims=*/true)};
+    return {mean, MeanOf(b, squares, axes, /*keepdims=*/true)};
   }
-  Val count = b.Int(1);
-  for (const int64_t axis : axes) count = b.Mul(count, b.Size(x, static_cast<int>(axis)));
-  if (axes.empty()) count = b.NumElements(x);
-  const Val degrees = b.Sub(b.Cast(count, x.dtype()), b.Cast(correction, x.dtype()));
+  const Val count = b.Cast(CountOf(b, x, axes), x.dtype());
+  const Val degrees = b.Sub(count, b.Cast(correction, x.dtype()));
   const Val divisor = b.Max(degrees, b.Scalar(0, x.dtype()));
   return {mean, b.Div(b.Reduce("ReduceSum", squares, axes, /*keepdims=*/true), divisor)};
 }

@@ -6,6 +6,10 @@
 
 namespace rules_onnx::lowering {
 
+// The mean over the given axes; NaN over no elements, as in PyTorch. ONNX leaves ReduceMean of an
+// empty set open, so that it is used where the axes are known not to be empty.
+Val MeanOf(Builder& b, Val x, const std::vector<int64_t>& axes, bool keepdims);
+
 struct Moments {
   Val mean, variance;  // variance divided by (count − correction)
 };
