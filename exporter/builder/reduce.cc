@@ -41,6 +41,14 @@ Vals Builder::TopK(Val x, Val k, int axis, bool largest, bool sorted) {
     return OpN("TopK", {x, Reshape(k, std::vector<int64_t>{1})},
                {{"axis", axis}, {"largest", largest}, {"sorted", sorted}}, 2, {{}, indices});
   }
+  if (!ir::IsFloat(x.dtype())) {
+    if (ir::ElementSize(x.dtype()) == 8) {
+      Fail("TopK of 64-bit integers needs opset 11");
+      return Vals(2);
+    }
+    const Vals result = TopK(Cast(x, DType::kFloat64), k, axis, largest, sorted);
+    return {Cast(result[0], x.dtype()), result[1]};
+  }
   if (!largest) {
     Vals result = TopK(Unary("Neg", x), k, axis, true, sorted);
     return {Unary("Neg", result[0]), result[1]};

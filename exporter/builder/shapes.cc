@@ -324,7 +324,8 @@ Val Builder::Range(Val start, Val end, Val step) {
   const Val count = Add(exact, Cast(And(rest, same_sign), DType::kInt64));
   const Val length = Max(count, Int(0));
   const Val steps = Squeeze(NonZero(ConstantOfShape(Vector({length}), 1, DType::kInt64)), {0});
-  return Add(Mul(steps, step), start);
+  const Val scaled = step.int_value() == 1 ? steps : Mul(steps, step);
+  return start.int_value() == 0 ? scaled : Add(scaled, start);
 }
 
 Val Builder::Pad(Val x, const std::vector<int64_t>& begins, const std::vector<int64_t>& ends,

@@ -117,17 +117,20 @@ void EmbeddingBag(Op& op) {
     const Val divisor = b.Cast(b.Max(sizes, b.Int(1)), sum.dtype());
     return op.Return(Vals{b.Div(sum, b.Unsqueeze(divisor, {1})), bags.bag, sizes, sizes});
   }
+  // PyTorch leaves out what a plain sum does not need.
+  const std::optional<Shape>& kept = op.OutShape(1);
+  const bool plain = kept && kept->size() == 1 && (*kept)[0].Equals(Dim(0));
   const Val none = Filled(b, b.Vector({bags.count}), b.Int(0));
-  op.Return(Vals{sum, bags.bag, none, none});
+  op.Return(Vals{sum, plain ? b.Ints({}) : bags.bag, none, none});
 }
 
 }  // namespace
 
 extern const Family kEmbeddingBag;
 const Family kEmbeddingBag = {"embedding_bag", {
-    {"aten::embedding_bag", EmbeddingBag, 11},
-    {"aten::_embedding_bag", EmbeddingBag, 11},
-    {"aten::_embedding_bag_forward_only", EmbeddingBag, 11},
+    {"aten::embedding_bag", EmbeddingBag},
+    {"aten::_embedding_bag", EmbeddingBag},
+    {"aten::_embedding_bag_forward_only", EmbeddingBag},
 }};
 
 }  // namespace rules_onnx::lowering

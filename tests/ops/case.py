@@ -88,7 +88,7 @@ class Case:
     dynamic_since: int = 0
 
     def first_opset(self, mode: str) -> int:
-        moves = mode in ("dynamic", "trace") and self.is_dynamic()
+        moves = mode in ("dynamic", "trace", "script") and self.is_dynamic()
         return max(self.since, self.dynamic_since) if moves else self.since
 
     def sizes(self, second: bool) -> dict[str, int]:
@@ -146,6 +146,13 @@ def flatten(value: Any) -> list[Any]:
     return [value]
 
 
+def plain(value: Any) -> Any:
+    """Named tuples as tuples: torch.export.save has no name for most of PyTorch's own."""
+    if isinstance(value, (list, tuple)):
+        return (list if isinstance(value, list) else tuple)(plain(item) for item in value)
+    return value
+
+
 class Wrapper(torch.nn.Module):
     """A function or module as one with positional inputs."""
 
@@ -154,7 +161,7 @@ class Wrapper(torch.nn.Module):
         self.fn = fn
 
     def forward(self, *args: Any) -> Any:
-        return self.fn(*args)
+        return plain(self.fn(*args))
 
 
 def as_module(fn: Callable[..., Any]) -> torch.nn.Module:

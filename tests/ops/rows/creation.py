@@ -33,7 +33,8 @@ ROWS = [
     *[Case(f"tril_{k}", lambda x, k=k: (torch.tril(x, k), torch.triu(x, k)), [T("f32", 2, 4, 5, N=0, W=2)]) for k in (0, 1, -2)],
     *[Case(f"tril_{d}", lambda x: (torch.tril(x), torch.triu(x, 1)), [T(d, 4, 5)]) for d in ("i64", "i32", "bool", "f64", "f16", "i8")],
     Case("tril_indices", lambda x: (torch.tril_indices(3, 4), torch.triu_indices(3, 4, 1), torch.tril_indices(4, 2, -1) + x), [T("i64")]),
-    Case("vander", lambda x: (torch.vander(x), torch.vander(x, 3, True)), [V], tol=(1e-4, 1e-4)),
+    Case("vander", lambda x: (torch.vander(x), torch.vander(x, 3, True)), [V], modes=("export", "trace"), tol=(1e-4, 1e-4)),
+    Case("linalg_vander", lambda x: (torch.linalg.vander(x), torch.linalg.vander(x, N=3)), [T("f32", 2, 4)], tol=(1e-4, 1e-4)),
     # ---- arange
     Case("arange", lambda x: torch.arange(x.shape[0]), [M]),
     Case("arange_start", lambda x: torch.arange(1, x.shape[0] + 3, 2), [M]),
@@ -71,7 +72,7 @@ ROWS = [
     Case("size_sym_max", lambda x: x * torch.sym_max(x.shape[0], 5) - torch.sym_min(x.shape[0], 6), [M], modes=("dynamic",)),
     Case("size_float", lambda x: x * torch.sym_float(x.shape[0]), [M], modes=("dynamic",)),
     Case("size_sqrt", lambda x: x / torch.sym_sqrt(x.shape[0]), [M], modes=("dynamic",), tol=(1e-5, 1e-6)),
-    Case("size_ceil", lambda x: x * math.ceil(x.shape[0] / 3) + math.floor(x.shape[0] / 3), [M]),
+    Case("size_ceil", lambda x: x * math.ceil(x.shape[0] / 3) + math.floor(x.shape[0] / 3), [M], modes=("export",)),
     Case("size_pow", lambda x: x * x.shape[0] ** 2, [M], dynamic_since=12),
     Case("size_compare", lambda x: x * torch.sym_ite(x.shape[0] > 5, 2, 3), [M], modes=("dynamic",)),
     Case("numel", lambda x: x / x.numel(), [M]),

@@ -1,0 +1,104 @@
+"""Rows of container.cc and scalar.cc: lists, tuples and numbers in scripted functions."""
+
+from typing import List, Optional, Tuple
+
+import torch
+
+from case import Case, T
+
+M = T("f32", 4, 6, N=0)
+SCRIPT = ("script",)
+
+
+def list_of_sizes(x: torch.Tensor):
+    size = x.size()
+    return x.reshape([size[1], size[0]]) * len(size)
+
+
+def list_index(x: torch.Tensor):
+    parts = [x, x + 1, x * 2]
+    return parts[1] + parts[-1]
+
+
+def list_slice(x: torch.Tensor):
+    parts = [x, x + 1, x * 2, x * 3]
+    return torch.cat(parts[1:3]) + len(parts[::2])
+
+
+def list_add(x: torch.Tensor):
+    return torch.cat([x, x + 1] + [x * 2], 1)
+
+
+def list_unpack(x: torch.Tensor):
+    a, b, c = x.split(2, 1)
+    return a * b - c
+
+
+def list_contains(x: torch.Tensor):
+    if x.dim() in [1, 2]:
+        return x + 1
+    return x - 1
+
+
+def list_equal(x: torch.Tensor):
+    if [x.dim(), 3] == [2, 3]:
+        return x + 1
+    return x - 1
+
+
+def tuple_parts(x: torch.Tensor):
+    pair = (x + 1, (x * 2, 3))
+    return pair[0] * pair[1][0] + pair[1][1]
+
+
+def tuple_result(x: torch.Tensor) -> Tuple[torch.Tensor, List[torch.Tensor]]:
+    return x + 1, [x, x * 2]
+
+
+def optional_none(x: torch.Tensor, y: Optional[torch.Tensor] = None):
+    if y is None:
+        return x + 1
+    return x + y
+
+
+def numbers(x: torch.Tensor):
+    n = x.size(0)
+    m = n // 3 + n % 3 - n * 2
+    return x * m + (-n // 3) + (-n % 3)
+
+
+def floats(x: torch.Tensor):
+    n = float(x.size(0))
+    return x * (n / 3.0) + n ** 2.0 - int(n / 3.0)
+
+
+def comparisons(x: torch.Tensor):
+    n = x.size(0)
+    if n > 3 and not (n == 5 or n <= 1):
+        return x + 1
+    return x - 1
+
+
+def minmax(x: torch.Tensor):
+    n = x.size(0)
+    return x * max(n, 5) - min(n, 6) + abs(3 - n)
+
+
+def dtype_question(x: torch.Tensor):
+    if x.is_floating_point():
+        return x.to(torch.int64)
+    return x
+
+
+def item_number(x: torch.Tensor, y: torch.Tensor):
+    return x * int(y) + float(y)
+
+
+ROWS = [
+    *[Case(fn.__name__, fn, [M], modes=SCRIPT) for fn in
+      (list_of_sizes, list_index, list_slice, list_add, list_unpack, list_contains, list_equal, tuple_parts,
+       tuple_result, optional_none, minmax, comparisons, dtype_question)],
+    Case("numbers", numbers, [M], dynamic_since=10, modes=SCRIPT),
+    Case("floats", floats, [M], modes=SCRIPT, tol=(1e-5, 1e-5)),
+    Case("item_number", item_number, [M, T("i64")], modes=SCRIPT),
+]
