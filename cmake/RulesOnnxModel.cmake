@@ -249,12 +249,14 @@ function(add_onnx_model target)
     COMMENT "Capturing ${target}"
     VERBATIM)
   # Where the capture left a file alone, nothing that depends on the file runs again.
-  add_custom_command(
-    OUTPUT ${captured}
-    COMMAND "${CMAKE_COMMAND}" -E true
-    DEPENDS "${fresh}/stamp"
-    COMMENT ""
-    VERBATIM)
+  foreach(file IN LISTS captured)
+    add_custom_command(
+      OUTPUT "${file}"
+      COMMAND "${CMAKE_COMMAND}" -E true
+      DEPENDS "${fresh}/stamp"
+      COMMENT ""
+      VERBATIM)
+  endforeach()
 
   _rules_onnx_option_flags(lower_flags LOWER)
   _rules_onnx_output_template(template "${target}" "${arg_OPSETS}" "${arg_EXTERNAL_DATA}" "${arg_OUTPUT}")
