@@ -17,7 +17,9 @@ def digests(folder, base="net"):
     """file name -> digest of everything that an export wrote."""
     found = {}
     for path in sorted(pathlib.Path(folder).rglob(base + ".*")):
-        if path.is_file() and path.suffix != ".unused_inputs" and "CMakeFiles" not in path.parts:
+        if "CMakeFiles" in path.parts or path.suffix == ".unused_inputs":
+            continue
+        if path.is_file():
             found[str(path.relative_to(folder))] = digest(path)
         elif path.is_dir():
             found.update({str(file.relative_to(folder)): digest(file) for file in sorted(path.iterdir())})
