@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "exporter/cli/program_kind.h"
 #include "exporter/cli/symbol_names.h"
 #include "exporter/cli/torch_child.h"
@@ -12,11 +13,18 @@ namespace {
 
 absl::Status CaptureExportedProgram(const Options& options, const capture::CapturePaths& paths,
                                     diagnostics::Diagnostics* diagnostics) {
+  if (options.training == "train") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--training train: ", options.model,
+        " is an ExportedProgram, which holds the mode that its module was exported in"));
+  }
   absl::StatusOr<capture::Program> program =
       pt2::ReadExportedProgram(options.model, {}, diagnostics);
   if (!program.ok()) return program.status();
   if (diagnostics->has_errors()) return absl::OkStatus();
   capture::CaptureOptions capture_options;
+  capture_options.training = options.training == "preserve" ? capture::Training::kPreserve
+                                                            : capture::Training::kEval;
   capture_options.do_constant_folding = options.do_constant_folding;
   capture_options.allow_frozen_shapes = options.allow_frozen_shapes;
   capture_options.input_names = options.input_names;

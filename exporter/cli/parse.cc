@@ -160,10 +160,6 @@ void CheckValues(Command command, const Options& options, std::vector<std::strin
   if (options.external_data != "shared" && command == kLower && options.weights.empty()) {
     problems->push_back("--weights: needed unless --external-data is shared");
   }
-  if (options.training != "eval") {
-    problems->push_back(
-        absl::StrCat("--training ", options.training, " does not work yet; eval does"));
-  }
   for (const auto& [domain, version] : options.custom_opsets) {
     int number;
     if (!absl::SimpleAtoi(version, &number) || number < 1) {
