@@ -30,12 +30,13 @@ function(rules_onnx_protobuf out root proto)
   set(${out} ${${out}} "${output}.cc" PARENT_SCOPE)
 endfunction()
 
-# rules_onnx_library([ALWAYSLINK] [PYTHON_TESTS] [DEPS <folder>...] [TEST_DEPS <folder>...])
-# ALWAYSLINK keeps files that only register themselves. With PYTHON_TESTS the
+# rules_onnx_library([ALWAYSLINK] [PUBLIC] [PYTHON_TESTS] [DEPS <folder>...] [TEST_DEPS <folder>...])
+# ALWAYSLINK keeps files that only register themselves. PUBLIC (for Bazel): other
+# projects may depend on it. With PYTHON_TESTS the
 # test runs Python, which it finds in the variable RULES_ONNX_PYTHON, by default
 # in .deps/venv.
 function(rules_onnx_library)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "ALWAYSLINK;PYTHON_TESTS" "" "DEPS;TEST_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "ALWAYSLINK;PUBLIC;PYTHON_TESTS" "" "DEPS;TEST_DEPS")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   rules_onnx_targets(name "${folder}")
   rules_onnx_targets(deps ${arg_DEPS})

@@ -2,6 +2,7 @@
 #   bin/                     onnx-export, onnx-capture-torch
 #   lib/rules_onnx/          LibTorch, which onnx-capture-torch needs
 #   lib/cmake/rules_onnx/    find_package(rules_onnx), add_onnx_model()
+#   include/rules_onnx/      exporter/plugin/plugin.h, for add_onnx_lowering()
 
 option(RULES_ONNX_INSTALL_LIBTORCH
   "Install LibTorch with onnx-capture-torch (else it is taken from TORCH_ROOT)" ON)
@@ -33,3 +34,4 @@ install(FILES
   rules/private/make_torch_model.py
   "${PROJECT_BINARY_DIR}/rules_onnxConfigVersion.cmake"
   DESTINATION ${package_dir})
+install(FILES exporter/plugin/plugin.h DESTINATION include/rules_onnx/exporter/plugin)

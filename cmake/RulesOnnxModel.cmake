@@ -2,6 +2,7 @@
 #
 #   add_torch_model     makes a PyTorch program from Python code
 #   add_onnx_model      exports a program to ONNX
+#   add_onnx_lowering   builds a plugin: lowerings of one's own
 #   onnx_model_install  installs the artifacts of a model
 #   onnx_model_test     runs the artifacts of a model in ONNX Runtime
 #
@@ -18,6 +19,13 @@ if(NOT EXISTS "${script}")
   cmake_path(SET script NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../rules/private/make_torch_model.py")
 endif()
 set(_RULES_ONNX_MAKE_TORCH_MODEL "${script}" CACHE INTERNAL "")
+# Of exporter/plugin/plugin.h: the source tree, or include/ of the installed package.
+set(include "${CMAKE_CURRENT_LIST_DIR}/../../../include/rules_onnx")
+if(NOT EXISTS "${include}/exporter/plugin/plugin.h")
+  set(include "${CMAKE_CURRENT_LIST_DIR}/..")
+endif()
+cmake_path(NORMAL_PATH include)
+set(_RULES_ONNX_INCLUDE "${include}" CACHE INTERNAL "")
 
 # Options of add_onnx_model that are passed on, by kind and by command.
 set(_RULES_ONNX_CAPTURE_FLAGS ALLOW_FROZEN_SHAPES DO_CONSTANT_FOLDING CACHE INTERNAL "")
@@ -158,6 +166,33 @@ function(add_torch_model target)
     ONNX_PROGRAM "${program}" ONNX_EXAMPLE_INPUTS "${inputs}")
 endfunction()
 
+# add_onnx_lowering(<target> SRCS <file.cc>...): a plugin for PLUGINS of
+# add_onnx_model. Sources include "exporter/plugin/plugin.h", which tells how they
+# are written.
+function(add_onnx_lowering target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SRCS")
+  _rules_onnx_check_arguments(add_onnx_lowering "SRCS")
+  add_library(${target} MODULE ${arg_SRCS})
+  target_include_directories(${target} SYSTEM PRIVATE "${_RULES_ONNX_INCLUDE}")
+  target_compile_features(${target} PRIVATE cxx_std_17)
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden)
+endfunction()
+
+# The flags of files that are given by name or as targets that build them, and what
+# the command depends on.
+macro(_rules_onnx_file_flags flag)
+  foreach(file IN ITEMS ${ARGN})
+    if(TARGET "${file}")
+      list(APPEND file_depends "${file}" $<TARGET_FILE:${file}>)
+      list(APPEND file_flags ${flag} $<TARGET_FILE:${file}>)
+    else()
+      cmake_path(ABSOLUTE_PATH file OUTPUT_VARIABLE absolute)
+      list(APPEND file_depends "${absolute}")
+      list(APPEND file_flags ${flag} "${absolute}")
+    endif()
+  endforeach()
+endmacro()
+
 # The artifacts' file name, with {opset} and {external_data} to be filled in.
 function(_rules_onnx_output_template out target opsets layouts output)
   list(LENGTH opsets opset_count)
@@ -187,6 +222,9 @@ endfunction()
 #   [OPSETS <n>...]              default: 18
 #   [EXTERNAL_DATA none|single|per_tensor|shared...]
 #   [OUTPUT <name>]              with {opset} where there are several
+#   [PLUGINS <target or file>...]    lowerings of one's own, see add_onnx_lowering
+#   [OP_MAPPING <file.json>...]  operators as nodes of custom domains
+#   [TORCH_LIBRARIES <target or file>...]  operators that the program needs
 #   [DYNAMIC_AXES x:0:N...] [<other option> <value>...])
 # Makes <target>.onnx, or <target>.opset<n>.onnx for several opsets, in the
 # current binary folder. Properties: ONNX_MODELS (the .onnx files), ONNX_DATA (files
@@ -195,7 +233,7 @@ endfunction()
 function(add_onnx_model target)
   cmake_parse_arguments(PARSE_ARGV 1 arg ""
     "MODEL;OUTPUT;${_RULES_ONNX_CAPTURE_FLAGS};${_RULES_ONNX_CAPTURE_WORDS};${_RULES_ONNX_LOWER_FLAGS};${_RULES_ONNX_LOWER_WORDS}"
-    "DYNAMIC_AXES;EXTERNAL_DATA;INPUTS;OPSETS;${_RULES_ONNX_CAPTURE_LISTS};${_RULES_ONNX_LOWER_LISTS};${_RULES_ONNX_LOWER_MAPS}")
+    "DYNAMIC_AXES;EXTERNAL_DATA;INPUTS;OPSETS;OP_MAPPING;PLUGINS;TORCH_LIBRARIES;${_RULES_ONNX_CAPTURE_LISTS};${_RULES_ONNX_LOWER_LISTS};${_RULES_ONNX_LOWER_MAPS}")
   _rules_onnx_check_arguments(add_onnx_model "MODEL")
   if(NOT arg_OPSETS)
     set(arg_OPSETS 18)
@@ -234,6 +272,11 @@ function(add_onnx_model target)
     _rules_onnx_axes_json(axes ${arg_DYNAMIC_AXES})
     set(axes_flags --dynamic-axes "${axes}")
   endif()
+  set(file_flags)
+  set(file_depends)
+  _rules_onnx_file_flags(--torch-libraries ${arg_TORCH_LIBRARIES})
+  list(APPEND capture_flags ${file_flags})
+  list(APPEND torch_depends ${file_depends})
   set(base "${CMAKE_CURRENT_BINARY_DIR}/${target}")
   set(captured "${base}.graph" "${base}.weights" "${base}.debug")
   set(fresh "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.capture")
@@ -259,6 +302,11 @@ function(add_onnx_model target)
   endforeach()
 
   _rules_onnx_option_flags(lower_flags LOWER)
+  set(file_flags)
+  set(file_depends)
+  _rules_onnx_file_flags(--plugins ${arg_PLUGINS})
+  _rules_onnx_file_flags(--op-mapping ${arg_OP_MAPPING})
+  list(APPEND lower_flags ${file_flags})
   _rules_onnx_output_template(template "${target}" "${arg_OPSETS}" "${arg_EXTERNAL_DATA}" "${arg_OUTPUT}")
   set(models)
   set(data)
@@ -289,7 +337,7 @@ function(add_onnx_model target)
         BYPRODUCTS ${byproducts}
         COMMAND rules_onnx::onnx-export lower --graph "${base}.graph" --debug "${base}.debug"
           --opset ${opset} --external-data ${layout} ${weights_flags} ${lower_flags} --output "${output}"
-        DEPENDS "${base}.graph" ${weights_depends} rules_onnx::onnx-export
+        DEPENDS "${base}.graph" ${weights_depends} ${file_depends} rules_onnx::onnx-export
         COMMENT "Lowering ${target} to opset ${opset}, external data ${layout}"
         VERBATIM)
       list(APPEND models "${output}")

@@ -6,43 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "exporter/cli/capture_stage.h"
 #include "exporter/cli/lower_stage.h"
-#include "exporter/diagnostics/json_text.h"
+#include "exporter/cli/ops_table.h"
 #include "exporter/files/atomic_file.h"
 #include "exporter/ir/print.h"
-#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::cli {
-namespace {
-
-std::string OpsText() {
-  std::string text;
-  for (const lowering::Family* family : lowering::Families()) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n", family->name, "\n");
-    for (const lowering::Row& row : family->rows) {
-      absl::StrAppend(&text, "  ", row.op, "  opset ", row.since_opset);
-      if (!row.note.empty()) absl::StrAppend(&text, "  (", row.note, ")");
-      absl::StrAppend(&text, "\n");
-    }
-  }
-  return text;
-}
-
-std::string OpsJson() {
-  using diagnostics::JsonText;
-  std::string json = "[";
-  for (const lowering::Family* family : lowering::Families()) {
-    for (const lowering::Row& row : family->rows) {
-      absl::StrAppend(&json, json.size() > 1 ? "," : "", "\n  {\"op\": ", JsonText(row.op),
-                      ", \"family\": ", JsonText(family->name),
-                      ", \"since_opset\": ", row.since_opset, ", \"note\": ", JsonText(row.note),
-                      "}");
-    }
-  }
-  return json + "\n]\n";
-}
-
-}  // namespace
-
 absl::Status RunCapture(const Options& options, diagnostics::Diagnostics* diagnostics) {
   const capture::CapturePaths paths{options.graph, options.weights, options.debug};
   std::string messages;

@@ -10,8 +10,8 @@
 #include "exporter/lowering/lower.h"
 #include "exporter/onnx/op_schemas.h"
 #include "exporter/onnx/writer.h"
-#include "exporter/plugin/load.h"
-#include "exporter/plugin/mapping.h"
+#include "exporter/plugin/host/load.h"
+#include "exporter/plugin/host/mapping.h"
 
 namespace rules_onnx::cli {
 namespace {

@@ -60,7 +60,7 @@ std::vector<OptionRow> MakeTable() {
        "Shared objects with lowerings, which come before the built-in ones "
        "(exporter/plugin/plugin.h). Repeats.", {}, "plugin"},
       {"op_mapping", &Options::op_mapping, kInputStage, lower, 0,
-       "Files that map operators to nodes of custom domains, in JSON (exporter/plugin/mapping.h). "
+       "Files that map operators to nodes of custom domains, in JSON (exporter/plugin/host/mapping.h). "
        "Repeats."},
       {"export_params", &Options::export_params, kLowerStage, lower, 0,
        "False: parameters become graph inputs without values."},

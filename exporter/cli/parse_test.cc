@@ -61,14 +61,23 @@ TEST(ParseTest, AllProblemsAtOnce) {
   EXPECT_THAT(result.problems, SizeIs(9));
 }
 
-TEST(ParseTest, OptionsThatDoNotWorkYetAreRefusedByName) {
+TEST(ParseTest, OperatorsOfOnesOwn) {
   const ParseResult result = ParseCommandLine(
-      {"export", "--model", "m.pt", "--output", "o.onnx", "--training", "train",
-       "--operator-export-type", "aten", "--custom-opsets", "mine=1"});
-  EXPECT_THAT(result.problems, Contains(HasSubstr("--training train")));
-  EXPECT_THAT(result.problems, Contains(HasSubstr("--operator-export-type aten")));
-  EXPECT_THAT(result.problems, Contains(HasSubstr("--custom-opsets")));
-  EXPECT_THAT(result.problems, SizeIs(3));
+      {"export", "--model", "m.pt", "--output", "o.onnx", "--operator-export-type", "fallthrough",
+       "--custom-opsets", "mine=2", "--plugin", "a.so", "--plugins", "b.so", "--op-mapping", "m.json",
+       "--torch-library", "t.so"});
+  EXPECT_THAT(result.problems, IsEmpty());
+  EXPECT_EQ(result.command_line->options.operator_export_type, "fallthrough");
+  EXPECT_EQ(result.command_line->options.custom_opsets, (Map{{"mine", "2"}}));
+  EXPECT_EQ(result.command_line->options.plugins.items, (Texts{"a.so", "b.so"}));
+  EXPECT_EQ(result.command_line->options.op_mapping.items, Texts{"m.json"});
+  EXPECT_EQ(result.command_line->options.torch_libraries.items, Texts{"t.so"});
+}
+
+TEST(ParseTest, VersionsOfDomainsAreNumbers) {
+  const ParseResult result = ParseCommandLine(
+      {"export", "--model", "m.pt", "--output", "o.onnx", "--custom-opsets", "mine=x"});
+  EXPECT_THAT(result.problems, Contains(HasSubstr("'x' is no version of mine")));
 }
 
 TEST(ParseTest, OptionsThatDoNotGoTogether) {

@@ -35,7 +35,7 @@ def _protobuf_sources(proto):
     )
     return outs
 
-def rules_onnx_library(deps = [], test_deps = [], python_tests = False, alwayslink = False, visibility = None):
+def rules_onnx_library(deps = [], test_deps = [], python_tests = False, alwayslink = False, public = False):
     """The folder's library, named as the folder, and its test.
 
     Args:
@@ -43,7 +43,7 @@ def rules_onnx_library(deps = [], test_deps = [], python_tests = False, alwaysli
       test_deps: what only the tests include.
       python_tests: the test runs Python, which it finds in the variable RULES_ONNX_PYTHON.
       alwayslink: keeps files that only register themselves.
-      visibility: of the library; default: this repository.
+      public: other projects may depend on the library.
     """
     package = native.package_name()
     name = package.split("/")[-1]
@@ -68,7 +68,7 @@ def rules_onnx_library(deps = [], test_deps = [], python_tests = False, alwaysli
         alwayslink = alwayslink,
         copts = _COPTS,
         linkstatic = True,
-        visibility = visibility or ["//:__subpackages__"],
+        visibility = ["//visibility:public" if public else "//:__subpackages__"],
         deps = deps,
     )
     test_sources = native.glob([

@@ -70,6 +70,7 @@ def _capture(ctx, exporter, program, input_files):
             fail("%s needs onnx-capture-torch, which the exporter toolchain has not" % program.short_path, attr = "model")
         args.add("--torch-capture", exporter.torch_capture.executable)
         tools = [exporter.torch_capture.files_to_run]
+    args.add_all(ctx.files.torch_libraries, before_each = "--torch-libraries")
     args.add("--graph", graph)
     args.add("--weights", weights)
     args.add("--debug", debug)
@@ -77,7 +78,7 @@ def _capture(ctx, exporter, program, input_files):
         mnemonic = "OnnxCapture",
         executable = exporter.exporter.files_to_run,
         arguments = [args],
-        inputs = [program] + input_files,
+        inputs = [program] + input_files + ctx.files.torch_libraries,
         outputs = [graph, weights, debug],
         tools = tools,
         progress_message = "Capturing %s" % program.short_path,
@@ -109,6 +110,8 @@ def _lower(ctx, exporter, captured, opset, layout, name):
     else:
         args.add("--weights", weights)
     add_options(args, LOWER_OPTIONS, ctx.attr)
+    args.add_all(ctx.files.plugins, before_each = "--plugins")
+    args.add_all(ctx.files.op_mapping, before_each = "--op-mapping")
     args.add("--unused-inputs", unused)
     args.add("--output", model)
     ctx.actions.run(
@@ -116,7 +119,7 @@ def _lower(ctx, exporter, captured, opset, layout, name):
         executable = exporter.exporter.files_to_run,
         arguments = [args],
         # Debug last: it is read for messages and doc strings only.
-        inputs = [graph] + ([] if shared else [weights]) + [debug],
+        inputs = [graph] + ([] if shared else [weights]) + ctx.files.plugins + ctx.files.op_mapping + [debug],
         outputs = [model, unused] + data,
         unused_inputs_list = unused,
         progress_message = "Lowering %s to opset %d, external data %s" % (ctx.label, opset, layout),
@@ -224,6 +227,10 @@ _ATTRIBUTES = {
         allow_single_file = [".pt", ".pt2"],
         doc = "The program: a torch_model, or a file written by torch.jit.save (.pt) or torch.export.save (.pt2).",
     ),
+    "op_mapping": attr.label_list(
+        allow_files = [".json"],
+        doc = "Files that map operators to nodes of custom domains; their grammar is in exporter/plugin/host/mapping.h.",
+    ),
     "opsets": attr.int_list(
         default = [18],
         doc = "Opsets, each an artifact of its own.",
@@ -231,6 +238,16 @@ _ATTRIBUTES = {
     "output": attr.string(
         doc = "File name of the artifacts, with {opset} and {external_data} where there are several; " +
               "default: NAME.onnx, NAME.opset{opset}.onnx, NAME.opset{opset}.{external_data}.onnx.",
+    ),
+    "plugins": attr.label_list(
+        allow_files = [".so"],
+        cfg = "exec",
+        doc = "Lowerings of one's own, each an onnx_lowering_library; they come before the built-in ones.",
+    ),
+    "torch_libraries": attr.label_list(
+        allow_files = [".so"],
+        cfg = "exec",
+        doc = "Shared objects that register operators with PyTorch, for a TorchScript program that uses them.",
     ),
 }
 

@@ -20,6 +20,7 @@ _ROWS = {
     "input_names": _row({"input_names": ["a", "b"]}, ["--input-names", "a,b"], "OnnxCapture"),
     "keep_initializers_as_inputs": _row({"keep_initializers_as_inputs": True}, ["--keep-initializers-as-inputs", "true"]),
     "metadata": _row({"metadata": {"team": "vision", "build": "7"}}, ["--metadata", "build=7", "--metadata", "team=vision"]),
+    "op_mapping": _row({"op_mapping": ["//examples/plugin:mapping.json"]}, ["--op-mapping", "examples/plugin/mapping.json"]),
     "operator_export_type": _row({"operator_export_type": "aten_fallback"}, ["--operator-export-type", "aten_fallback"]),
     "output_names": _row({"output_names": ["y"]}, ["--output-names", "y"]),
     "strip_doc_string": _row({"strip_doc_string": False}, ["--strip-doc-string", "false"]),

@@ -265,16 +265,16 @@ def deform_inputs(channels, out, kernel, groups, offset_groups, oh, ow, dtype="f
 
 CLOSE = (1e-4, 1e-4)
 ROWS = [
-    Case("nms", _suppress(0.3), [BOXES, SCORES]),
-    Case("nms_all", _suppress(1.0), [BOXES, SCORES]),
-    Case("nms_above_one", _suppress(1.5), [BOXES, SCORES]),
-    Case("nms_double", _suppress(0.2, torch.float64), [BOXES, SCORES]),
-    Case("nms_equal_scores", lambda x: nms(_boxes(torch.float32)(x), torch.ones(x.shape[0]), 0.1), [BOXES]),
+    Case("nms", _suppress(0.3), [BOXES, SCORES], since=10),
+    Case("nms_all", _suppress(1.0), [BOXES, SCORES], since=10),
+    Case("nms_above_one", _suppress(1.5), [BOXES, SCORES], since=10),
+    Case("nms_double", _suppress(0.2, torch.float64), [BOXES, SCORES], since=10),
+    Case("nms_equal_scores", lambda x: nms(_boxes(torch.float32)(x), torch.ones(x.shape[0]), 0.1), [BOXES], since=10),
     Case("nms_none", _suppress(0.5), [T("f32", 0, 4), T("f32", 0)], since=10),
     # 3/5 as float32 is above 3/5 itself: kept by a float32 threshold, dropped by PyTorch's.
     Case("nms_at_threshold", lambda x: nms(x, torch.tensor([2.0, 1.0]), 0.6),
-         [torch.tensor([[0.0, 0, 5, 1], [0, 0, 3, 1]])]),
-    Case("nms_selects", lambda x, s: x[nms(_boxes(torch.float32)(x), s, 0.3)], [BOXES, SCORES]),
+         [torch.tensor([[0.0, 0, 5, 1], [0, 0, 3, 1]])], since=10),
+    Case("nms_selects", lambda x, s: x[nms(_boxes(torch.float32)(x), s, 0.3)], [BOXES, SCORES], since=10),
     Case("roi_align", lambda x, r: roi_align(x, _rois(r), 0.5, 2, 3, 2, False), [MAP, ROIS], tol=CLOSE),
     Case("roi_align_aligned", lambda x, r: roi_align(x, _rois(r), 0.75, 2, 2, 2, True), [MAP, ROIS], tol=CLOSE),
     Case("roi_align_adaptive", lambda x, r: roi_align(x, _rois(r), 0.8, 2, 2, -1, False), [MAP, ROIS], tol=CLOSE),

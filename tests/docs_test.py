@@ -1,0 +1,34 @@
+"""Generated pages are current."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(os.environ["RULES_ONNX_ROOT"])
+EXPORTER = os.path.join(os.environ["RULES_ONNX_BIN"], "onnx-export")
+
+
+class DocsTest(unittest.TestCase):
+    def test_operators(self):
+        subprocess.run([sys.executable, ROOT / "tools/generate_operator_docs.py", EXPORTER, "--check"], check=True)
+
+    def test_table(self):
+        rows = json.loads(subprocess.run([EXPORTER, "ops", "--json"], check=True, capture_output=True, text=True).stdout)
+        by_op = {}
+        for row in rows:
+            for overload in row["overloads"]:
+                key = (row["op"], overload)
+                self.assertNotIn(key, by_op, "two rows for one overload")
+                by_op[key] = row
+        self.assertEqual(by_op["aten::relu", ""]["family"], "activation")
+        self.assertIn(("aten::add", "Tensor"), by_op)
+        self.assertNotIn(("aten::add", "out"), by_op)
+        text = subprocess.run([EXPORTER, "ops"], check=True, capture_output=True, text=True).stdout
+        self.assertIn("  torchvision::nms  opset 10\n", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
