@@ -78,12 +78,12 @@ bool ChangesContainer(const ir::Node& node) {
 }
 
 AliasClasses::AliasClasses(const ir::Graph& graph, const Schemas& schemas) : schemas_(schemas) {
-  std::vector<const ir::Node*> loops;
-  VisitBlock(graph.main, &loops);
+  std::vector<const ir::Node*> owners;
+  VisitBlock(graph.main, &owners);
   for (const auto& [value, container] : written_values_) written_.insert(ClassOf(value));
-  for (const auto& [loop, writes] : written_in_loop_) {
+  for (const auto& [owner, writes] : written_in_blocks_) {
     for (const auto& [value, container] : writes) {
-      Writes& found = loops_[loop];
+      Writes& found = writes_[owner];
       (container ? found.containers : found.tensors).insert(ClassOf(value));
     }
   }
@@ -112,10 +112,10 @@ bool AliasClasses::IsWritten(const ir::Value* value) const {
   return IsMutable(value->type) && written_.contains(ClassOf(value));
 }
 
-const AliasClasses::Writes& AliasClasses::WrittenIn(const ir::Node& loop) const {
+const AliasClasses::Writes& AliasClasses::WrittenIn(const ir::Node& node) const {
   static const auto* const kNone = new Writes();
-  const auto it = loops_.find(&loop);
-  return it == loops_.end() ? *kNone : it->second;
+  const auto it = writes_.find(&node);
+  return it == writes_.end() ? *kNone : it->second;
 }
 
 void AliasClasses::Unite(const ir::Arg& a, const ir::Arg& b) {
@@ -129,20 +129,20 @@ void AliasClasses::Unite(const ir::Arg& a, const ir::Arg& b) {
   });
 }
 
-void AliasClasses::VisitBlock(const ir::Block& block, std::vector<const ir::Node*>* loops) {
+void AliasClasses::VisitBlock(const ir::Block& block, std::vector<const ir::Node*>* owners) {
   for (const auto& node : block.nodes) {
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       definitions_[node->outputs[i]] = {node.get(), i};
     }
-    VisitNode(*node, *loops);
-    const bool is_loop = node->op == "prim::Loop";
-    if (is_loop) loops->push_back(node.get());
-    for (const auto& inner : node->blocks) VisitBlock(*inner, loops);
-    if (is_loop) loops->pop_back();
+    VisitNode(*node, *owners);
+    owners->push_back(node.get());
+    for (const auto& inner : node->blocks) VisitBlock(*inner, owners);
+    owners->pop_back();
   }
 }
 
-void AliasClasses::VisitNode(const ir::Node& node, const std::vector<const ir::Node*>& loops) {
+void AliasClasses::VisitNode(const ir::Node& node,
+                             const std::vector<const ir::Node*>& owners) {
   if (!node.blocks.empty()) return UniteControlFlow(node);
   const ir::Schema* schema = schemas_.Find(node.op);
   if (SharesUnsaid(node.base_op()) || IsListOperator(node)) {
@@ -157,8 +157,8 @@ void AliasClasses::VisitNode(const ir::Node& node, const std::vector<const ir::N
     node.args[i].value.ForEachValue([&](ir::Value* value) {
       Index(value);
       written_values_.emplace_back(value, container);
-      for (const ir::Node* loop : loops) {
-        written_in_loop_[loop].emplace_back(value, container);
+      for (const ir::Node* owner : owners) {
+        written_in_blocks_[owner].emplace_back(value, container);
       }
     });
   }

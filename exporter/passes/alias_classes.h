@@ -35,8 +35,8 @@ class AliasClasses {
     std::set<int> tensors;     // classes in which a tensor's content is written
     std::set<int> containers;  // classes in which a list or dict is changed
   };
-  // What the body of a prim::Loop writes, inner blocks included.
-  const Writes& WrittenIn(const ir::Node& loop) const;
+  // What the blocks of a node write, inner blocks included.
+  const Writes& WrittenIn(const ir::Node& node) const;
 
   // The body's result is the param: only in-place operators lie between them.
   bool IsSameObject(const ir::Arg& result, const ir::Value* param) const;
@@ -50,8 +50,8 @@ class AliasClasses {
   int Index(const ir::Value* value);
   int Root(int index) const;
   void Unite(const ir::Arg& a, const ir::Arg& b);
-  void VisitBlock(const ir::Block& block, std::vector<const ir::Node*>* loops);
-  void VisitNode(const ir::Node& node, const std::vector<const ir::Node*>& loops);
+  void VisitBlock(const ir::Block& block, std::vector<const ir::Node*>* owners);
+  void VisitNode(const ir::Node& node, const std::vector<const ir::Node*>& owners);
   void UniteBySchema(const ir::Node& node, const ir::Schema& schema);
   void UniteAll(const ir::Node& node);
   void UniteControlFlow(const ir::Node& node);
@@ -61,10 +61,10 @@ class AliasClasses {
   mutable std::vector<int> parents_;
   std::vector<std::pair<const ir::Value*, bool>> written_values_;  // bool: a container
   std::unordered_map<const ir::Node*, std::vector<std::pair<const ir::Value*, bool>>>
-      written_in_loop_;
+      written_in_blocks_;
   std::unordered_map<const ir::Value*, Definition> definitions_;
   std::set<int> written_;
-  std::unordered_map<const ir::Node*, Writes> loops_;
+  std::unordered_map<const ir::Node*, Writes> writes_;
 };
 
 }  // namespace rules_onnx::passes

@@ -13,7 +13,8 @@ struct Functionalizer::Ending {
   ir::Arg::List results;
   std::vector<Place*> places;          // of each result; nullptr where untracked
   std::vector<ir::Arg> results_named;  // as the program names them
-  std::map<int, std::pair<Place*, ir::Arg>> changed;  // by order of creation: the newest values
+  std::map<int, Place*> changed;       // by order of creation: outer roots that it writes to
+  std::map<int, ir::Arg> values;       // of those, and of containers that a branch may change
 };
 
 ir::Arg Functionalizer::PassRoot(Place* root, const ir::Node& reader) {
@@ -32,7 +33,16 @@ void Functionalizer::VisitBranch(ir::Node* node, size_t index, Ending* ending) {
           AsOneValue(Read(result, *node), node->outputs[k]->type, *node, ""));
     }
     for (Place* root : memory_.ChangedRoots()) {
-      ending->changed[root->order] = {root, PassRoot(root, *node)};
+      ending->changed[root->order] = root;
+      ending->values[root->order] = PassRoot(root, *node);
+    }
+    // Another branch may change the container; this one may have changed its items.
+    const auto& containers = classes_.WrittenIn(*node).containers;
+    for (Place* root : memory_.visible_roots()) {
+      if (root->depth < memory_.depth() && root->state.knows_items &&
+          containers.contains(root->alias_class) && !ending->values.contains(root->order)) {
+        ending->values[root->order] = PassRoot(root, *node);
+      }
     }
   });
   memory_.LeaveScope();
@@ -77,15 +87,15 @@ void Functionalizer::VisitIf(NodePtr node) {
   std::map<int, Place*> changed;
   for (size_t b = 0; b < node->blocks.size(); ++b) {
     VisitBranch(node.get(), b, &endings[b]);
-    for (const auto& [order, entry] : endings[b].changed) changed[order] = entry.first;
+    changed.insert(endings[b].changed.begin(), endings[b].changed.end());
   }
   const size_t own_outputs = node->outputs.size();
   for (size_t b = 0; b < node->blocks.size(); ++b) node->blocks[b]->results = endings[b].results;
   for (const auto& [order, root] : changed) {
     for (size_t b = 0; b < node->blocks.size(); ++b) {
-      const auto own = endings[b].changed.find(order);
-      node->blocks[b]->results.push_back(
-          own != endings[b].changed.end() ? own->second.second : PassRoot(root, *node));
+      const auto own = endings[b].values.find(order);
+      node->blocks[b]->results.push_back(own != endings[b].values.end() ? own->second
+                                                                        : PassRoot(root, *node));
     }
     node->outputs.push_back(context_->graph->NewValue(root->type));
   }
@@ -142,6 +152,8 @@ void Functionalizer::VisitLoop(NodePtr node) {
   const std::vector<Place*> outer = RootsToCarry(*node);
   for (Place* root : outer) {
     carried.push_back(PassRoot(root, *node));
+    // In the loop the list is a value of its own, which no longer follows its items.
+    DependOnItems(root, root->state.items);
     params.push_back(context_->graph->NewValue(root->type));
     outputs.push_back(context_->graph->NewValue(root->type));
   }
@@ -197,7 +209,6 @@ void Functionalizer::VisitLoop(NodePtr node) {
   std::vector<ir::Value*> own_outputs = node->outputs;
   node->outputs = outputs;
   for (size_t i = 0; i < outer.size(); ++i) {
-    DependOnItems(outer[i], outer[i]->state.items);
     memory_.SetRoot(outer[i], outputs[slots.size() + i]);
   }
   for (const Slot& slot : slots) {

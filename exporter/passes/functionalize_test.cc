@@ -317,16 +317,67 @@ TEST(FunctionalizeTest, ListChangedInABranch) {
       []() -> std::vector<ir::Arg> { return {}; });
   p.Output(p.Op("aten::stack", {list, 0}, "float32[?, 2]"));
   EXPECT_EQ(Functional(&p), R"(
-%6: list[float32[2]] = prim::ListConstruct(items=[%x])
 %7: list[float32[2]] = prim::If(cond=%c)
   block():
     %5: list[float32[2]] = prim::ListConstruct(items=[%x, %x])
     return (%5)
   block():
+    %6: list[float32[2]] = prim::ListConstruct(items=[%x])
     return (%6)
 %4: float32[?, 2] = aten::stack(tensors=%7, dim=0)
 output y0 = %4
 )");
+}
+
+// The other branch writes to an item: its list holds the new value.
+TEST(FunctionalizeTest, ListChangedInOneBranchItemInTheOther) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  ir::Value* list =
+      p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{x})}}, {"list[float32[2]]"})
+          ->output();
+  p.If(
+      p.Input("c", "bool"), {},
+      [&]() -> std::vector<ir::Arg> {
+        p.Op("aten::append.t", {list, x}, "list[float32[2]]");
+        return {};
+      },
+      [&]() -> std::vector<ir::Arg> {
+        p.Op("aten::relu_", {x}, "float32[2]");
+        return {};
+      });
+  p.Output(p.Op("aten::stack", {list, 0}, "float32[?, 2]"));
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%11: list[float32[2]] = prim::If(cond=%c)
+  block():
+    %7: list[float32[2]] = prim::ListConstruct(items=[%1, %1])
+    return (%7)
+  block():
+    %8: float32[2] = aten::relu(self=%1)
+    %9: list[float32[2]] = prim::ListConstruct(items=[%8])
+    return (%9)
+%6: float32[?, 2] = aten::stack(tensors=%11, dim=0)
+output y0 = %6
+)");
+}
+
+// The loop's list is a value of its own: the write to its item would be lost.
+TEST(FunctionalizeTest, ItemWrittenWhileALoopCarriesTheListIsRefused) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  ir::Value* list =
+      p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{x})}}, {"list[float32[2]]"})
+          ->output();
+  p.Loop(p.Input("n", "int"), true, {}, {},
+         [&](std::vector<ir::Value*>) -> std::vector<ir::Arg> {
+           p.Op("aten::append.t", {list, p.Op("aten::cos", {x}, "float32[2]")},
+                "list[float32[2]]");
+           p.Op("aten::relu_", {x}, "float32[2]");
+           return {true};
+         });
+  p.Output(p.Op("aten::stack", {list, 0}, "float32[?, 2]"));
+  EXPECT_EQ(Refused(&p), "error ambiguous-alias aten::relu_\n");
 }
 
 // x += 1 on the carried name: every iteration writes to the one tensor that h names, too.

@@ -111,15 +111,32 @@ bool GivesItsArgument(const ir::Node& node) {
   return IsWholeSlice(node) || IsUnchangedOrder(node);
 }
 
+// view demands a layout that values no longer have once copies are gone; reshape does not.
+bool UseReshape(ir::Node* node) {
+  if (node->op == "aten::view" || node->op == "aten::_unsafe_view") {
+    node->args = {{"self", node->args[0].value}, {"shape", node->args[1].value}};
+    node->op = "aten::reshape";
+  } else if (node->op == "aten::view_as") {
+    node->op = "aten::reshape_as";
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Identities(Context* context) {
-  return RewriteGraph(context, [](ir::Node* node, Emitter*, Replacements* replacements) {
+  bool renamed = false;
+  const bool rewritten = RewriteGraph(context, [&](ir::Node* node, Emitter*,
+                                                   Replacements* replacements) {
+    renamed |= UseReshape(node);
     if (IsCheck(node->base_op())) return Action::kDrop;
     if (!GivesItsArgument(*node)) return Action::kKeep;
     replacements->Set(node->output(), node->args[0].value);
     return Action::kDrop;
   });
+  return rewritten || renamed;
 }
 
 }  // namespace rules_onnx::passes

@@ -29,7 +29,7 @@ TEST(IdentitiesTest, WhatMayChangeSomethingStays) {
   p.Output(p.Op("aten::to.dtype", {x, ir::DType::kInt64}, "int64[N, 3]"));
   p.Output(p.Op("aten::dropout", {x, 0.5, true}, "float32[N, 3]"));
   // Of a dynamic size, even one with the same name.
-  p.Output(p.Op("aten::view", {x, ir::Arg::Ints({-1, 3})}, "float32[N, 3]"));
+  p.Output(p.Op("aten::reshape", {x, ir::Arg::Ints({-1, 3})}, "float32[N, 3]"));
   p.Output(p.Op("aten::slice.Tensor", {x, 0, 0, 7, 1}, "float32[N, 3]"));
   p.Output(p.Op("aten::permute", {x, ir::Arg::Ints({1, 0})}, "float32[3, N]"));
   EXPECT_FALSE(Identities(p.context()));
