@@ -64,7 +64,7 @@ Val Quantize(Builder& b, Val x, const Quantization& q) {
   const Val steps = b.Unary("Round", b.Div(x, Aligned(b, q.scale, x, q.axis)));
   const Val shifted = b.Add(b.Cast(steps, wide), b.Cast(Aligned(b, q.zero_point, x, q.axis), wide));
   const auto bound = [&](int64_t value) { return b.Scalar(static_cast<double>(value), wide); };
-  return b.Cast(b.Clip(shifted, bound(low), bound(high)), q.dtype);
+  return b.Cast(b.Min(b.Max(shifted, bound(low)), bound(high)), q.dtype);
 }
 
 Val Dequantize(Builder& b, Val x, const Quantization& q) {

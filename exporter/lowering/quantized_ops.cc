@@ -68,7 +68,8 @@ void Through(Op& op, absl::string_view aten, std::initializer_list<absl::string_
   for (const absl::string_view name : names) {
     const ir::Arg* arg = op.node.Find(name);
     if (arg == nullptr || arg->is_none()) continue;
-    const bool constant = !arg->is_value() && !arg->is_list();
+    bool constant = true;
+    arg->ForEachValue([&](ir::Value*) { constant = false; });
     args.push_back(constant ? CallArg(std::string(name), *arg) : CallArg(std::string(name), op.Arg(name)));
   }
   const Item y = Call(op, aten, std::move(args), {FloatType(op)})[0];

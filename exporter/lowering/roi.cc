@@ -229,12 +229,13 @@ Val SpanMask(Builder& b, const Span& span, Val size) {
 Val ForEachRegion(Builder& b, const Regions& r, Val row_mask, Val column_mask, OutputType type,
                   const std::function<Val(Val batch, Val pixels)>& body) {
   if (!row_mask || !column_mask) return {};
-  Val i;
+  Val i, carried;  // below opset 11, a Loop carries something
   const auto graph = b.Subgraph(
       "region",
       [&](Graph* inner) {
         i = b.SubgraphInput(inner, "i", ValueType{.dtype = DType::kInt64, .shape = Shape{}});
         b.SubgraphInput(inner, "condition", ValueType{.dtype = DType::kBool, .shape = Shape{}});
+        carried = b.SubgraphInput(inner, "carried", ValueType{.dtype = DType::kInt64, .shape = Shape{}});
       },
       [&]() -> Vals {
         const Val rows = Select(b, row_mask, 0, i), columns = Select(b, column_mask, 0, i);
@@ -243,9 +244,10 @@ Val ForEachRegion(Builder& b, const Regions& r, Val row_mask, Val column_mask, O
         if (result && type.shape) {
           result.get()->type.shape = Shape(type.shape->begin() + 1, type.shape->end());
         }
-        return {b.ScalarInt(1, DType::kBool), result};
+        return {b.ScalarInt(1, DType::kBool), carried, result};
       });
-  return b.Op("Loop", {b.Size(r.batch, 0), b.ScalarInt(1, DType::kBool)}, {{"body", graph}}, type);
+  return b.OpN("Loop", {b.Size(r.batch, 0), b.ScalarInt(1, DType::kBool), b.Int(0)},
+               {{"body", graph}}, 2, {{DType::kInt64, Shape{}}, type})[1];
 }
 
 // Mean of each bin in the bin's own channels; 0 in empty bins.

@@ -5,9 +5,12 @@ PyTorch's integer kernels and floats may round to different sides.
 """
 
 import torch
+import torch.ao.nn.quantized
+import torch.ao.nn.quantized.dynamic
 
 from case import Case, T
 
+nnq, nnqd = torch.ao.nn.quantized, torch.ao.nn.quantized.dynamic
 aten = torch.ops.aten
 pt2e = torch.ops.quantized_decomposed
 quantized = torch.ops.quantized
@@ -76,6 +79,25 @@ def conv(op, dims, groups=1, transposed=False):
         x = q(x, 0.04, 100, torch.quint8)
         return getattr(quantized, op)(x, packed, 0.2, 128).dequantize()
     return run
+
+
+class Quantized(torch.nn.Module):
+    """A quantized module, whose parameters LibTorch packs into an object, between floats."""
+
+    def __init__(self, module, dynamic=False):
+        super().__init__()
+        generator = torch.Generator().manual_seed(2)
+        w = torch.randn(module.weight().shape, generator=generator)
+        channels = module.bias().shape[0]
+        packed = q(w, 0.03, 0) if "Transpose" in type(module).__name__ else by_channel(w)
+        module.set_weight_bias(packed, torch.linspace(-1, 1, channels))
+        module.scale, module.zero_point = 0.1, 120
+        self.module, self.dynamic = module, dynamic
+
+    def forward(self, x):
+        if self.dynamic:
+            return self.module(x)
+        return self.module(q(x, 0.04, 100, torch.quint8)).dequantize()
 
 
 def moved(fn):
@@ -198,6 +220,15 @@ ROWS = [
     Case("quantized_conv2d", conv("conv2d", 2), [IMAGE], since=13, modes=TRACE, tol=steps(1, 0.2)),
     Case("quantized_conv2d_relu", conv("conv2d_relu", 2, groups=2), [IMAGE], since=13, modes=TRACE, tol=steps(1, 0.2)),
     Case("quantized_conv3d", conv("conv3d", 3), [T("f32", 1, 4, 5, 6, 5)], since=13, modes=TRACE, tol=steps(1, 0.2)),
+    Case("module_linear", Quantized(nnq.Linear(6, 5)), [X], since=13, modes=TRACE, tol=steps(1, 0.1)),
+    Case("module_linear_dynamic", Quantized(nnqd.Linear(6, 5), dynamic=True), [X], since=13, modes=TRACE, tol=(0, 0.1)),
+    Case("module_conv1d", Quantized(nnq.Conv1d(4, 6, 3, 2, 1)), [T("f32", 2, 4, 9, N=0)], since=13, modes=TRACE,
+         tol=steps(1, 0.1)),
+    Case("module_conv2d", Quantized(nnq.Conv2d(4, 6, 3, 2, 1, groups=2)), [IMAGE], since=13, modes=TRACE, tol=steps(1, 0.1)),
+    Case("module_conv3d", Quantized(nnq.Conv3d(4, 6, 3, 2, 1)), [T("f32", 1, 4, 5, 6, 5)], since=13, modes=TRACE,
+         tol=steps(1, 0.1)),
+    Case("module_conv_transpose2d", Quantized(nnq.ConvTranspose2d(4, 6, 3, 2, 1, 1)), [IMAGE], since=10, modes=TRACE,
+         tol=steps(1, 0.1)),
     Case("quantized_conv_transpose2d", conv("conv_transpose2d", 2, transposed=True), [IMAGE], since=10, modes=TRACE,
          tol=steps(1, 0.2)),
 ]
