@@ -15,25 +15,37 @@ def _onnx_exporter_toolchain_impl(ctx):
         torch_capture = _program(ctx.attr.torch_capture) if ctx.attr.torch_capture else None,
     )]
 
-onnx_exporter_toolchain = rule(
-    implementation = _onnx_exporter_toolchain_impl,
-    attrs = {
+def _exporter_attributes(configuration):
+    return {
         "exporter": attr.label(
             mandatory = True,
-            cfg = "exec",
+            cfg = configuration,
             allow_files = True,
             executable = True,
             doc = "The program onnx-export.",
         ),
         "torch_capture": attr.label(
-            cfg = "exec",
+            cfg = configuration,
             allow_files = True,
             executable = True,
             doc = "The program onnx-capture-torch, which reads .pt files; without it only .pt2 files can be exported.",
         ),
-    },
+    }
+
+onnx_exporter_toolchain = rule(
+    implementation = _onnx_exporter_toolchain_impl,
+    attrs = _exporter_attributes("exec"),
     incompatible_use_toolchain_transition = True,
     doc = "The exporter, for toolchains of type @rules_onnx//rules:exporter_toolchain_type.",
+)
+
+# Only for this repository: its tests and its exports then use one build of the
+# programs instead of two.
+onnx_exporter_target_toolchain = rule(
+    implementation = _onnx_exporter_toolchain_impl,
+    attrs = _exporter_attributes("target"),
+    incompatible_use_toolchain_transition = True,
+    doc = "The exporter, built for the target platform, which must be that of the actions.",
 )
 
 def _onnx_python_toolchain_impl(ctx):
