@@ -37,6 +37,18 @@ bool MakesContiguous(absl::string_view base) {
   return kContiguous->contains(base);
 }
 
+// Where nothing changes, the result is the argument itself and no second tensor on its memory: a
+// later change of geometry in place shows under both names.
+bool ReturnsItsArgument(absl::string_view base) {
+  static const auto* const kReturning = new Names{
+      "aten::dropout",    "aten::feature_dropout", "aten::alpha_dropout",
+      "aten::feature_alpha_dropout", "aten::contiguous", "aten::to",
+      "aten::type_as",    "aten::positive",        "aten::cpu",
+      "aten::real",       "aten::conj",            "aten::resolve_conj",
+      "aten::resolve_neg", "prim::unchecked_cast", "prim::unchecked_unwrap_optional"};
+  return kReturning->contains(base);
+}
+
 // The shapes are known to differ.
 bool ShapesDiffer(const ir::Type& a, const ir::Type& b) {
   if (!a.shape || !b.shape) return false;
@@ -374,7 +386,11 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inp
   Place* place = PlaceOf(self);
   ViewKind kind = GivesListOfViews(*node) ? ViewKind::kView : ClassifyView(*node, place->layout);
   if (kind == ViewKind::kSame) {
-    Bind(node->output(), place);
+    if (ReturnsItsArgument(node->base_op())) {
+      BindSame(node->output(), self);
+    } else {
+      Bind(node->output(), place);
+    }
     retired_.push_back(std::move(node));
     return;
   }

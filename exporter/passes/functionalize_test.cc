@@ -210,6 +210,23 @@ output y1 = %9
 )");
 }
 
+// dropout outside training gives its argument itself, detach another tensor on its memory.
+TEST(FunctionalizeTest, SameTensorUnderTwoNamesChangesGeometryUnderBoth) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2, 3]")}, "float32[2, 3]");
+  ir::Value* same = p.Op("aten::dropout", {x, 0.5, false}, "float32[2, 3]");
+  ir::Value* other = p.Op("aten::detach", {x}, "float32[2, 3]");
+  p.Op("aten::t_", {x}, "float32[3, 2]");
+  p.Output(same);
+  p.Output(other);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2, 3] = aten::sin(self=%x)
+%5: float32[3, 2] = aten::t(self=%1)
+output y0 = %5
+output y1 = %1
+)");
+}
+
 // reshape of a transposed matrix copies: the write does not reach x.
 TEST(FunctionalizeTest, ReshapeIsAViewWhereTheLayoutAllowsIt) {
   Program p;

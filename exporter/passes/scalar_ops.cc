@@ -160,7 +160,8 @@ Result Neg(const ir::Arg& a) {
 }
 Result Abs(const ir::Arg& a) {
   if (a.is_float()) return ir::Arg(std::fabs(a.as_float()));
-  return IsIntegral(a) && AsInt(a) < 0 ? Neg(a) : Result(a);
+  if (!IsIntegral(a)) return std::nullopt;
+  return AsInt(a) < 0 ? Neg(a) : Result(a);
 }
 Result Sqrt(const ir::Arg& a) {
   if (!IsNumber(a) || AsDouble(a) < 0) return std::nullopt;
