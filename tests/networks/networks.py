@@ -27,7 +27,7 @@ class Network:
     axes: list
     sizes: dict
     min_opset: int = 9
-    atol: float = 2e-4
+    atol: float = 1e-5
 
 
 # ---------------------------------------------------------------- our own
