@@ -11,6 +11,8 @@
 
 set(RULES_ONNX_PYTHON "${RULES_ONNX_DEFAULT_PYTHON}" CACHE FILEPATH
   "Python with torch, onnx and onnxruntime, for add_torch_model and onnx_model_test")
+set(RULES_ONNX_CACHE_DIR "" CACHE PATH
+  "Folder in which captures are kept and looked for, across build folders; empty: none")
 # Internal cache variables, since the functions are called from folders above as well.
 set(_RULES_ONNX_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}" CACHE INTERNAL "")
 # Beside this file when installed.
@@ -277,6 +279,9 @@ function(add_onnx_model target)
   _rules_onnx_file_flags(--torch-libraries ${arg_TORCH_LIBRARIES})
   list(APPEND capture_flags ${file_flags})
   list(APPEND torch_depends ${file_depends})
+  if(RULES_ONNX_CACHE_DIR)
+    list(APPEND capture_flags --cache-dir "${RULES_ONNX_CACHE_DIR}")
+  endif()
   set(base "${CMAKE_CURRENT_BINARY_DIR}/${target}")
   set(captured "${base}.graph" "${base}.weights" "${base}.debug")
   set(fresh "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.capture")

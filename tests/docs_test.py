@@ -15,6 +15,9 @@ class DocsTest(unittest.TestCase):
     def test_operators(self):
         subprocess.run([sys.executable, ROOT / "tools/generate_operator_docs.py", EXPORTER, "--check"], check=True)
 
+    def test_rules(self):
+        subprocess.run([sys.executable, ROOT / "tools/generate_rule_docs.py", "--check"], check=True)
+
     def test_table(self):
         rows = json.loads(subprocess.run([EXPORTER, "ops", "--json"], check=True, capture_output=True, text=True).stdout)
         by_op = {}

@@ -4,24 +4,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/cli/capture_stage.h"
 #include "exporter/cli/lower_stage.h"
 #include "exporter/cli/ops_table.h"
 #include "exporter/files/atomic_file.h"
 #include "exporter/ir/print.h"
 
 namespace rules_onnx::cli {
-absl::Status RunCapture(const Options& options, diagnostics::Diagnostics* diagnostics) {
-  const capture::CapturePaths paths{options.graph, options.weights, options.debug};
-  std::string messages;
-  const absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
-  std::cerr << messages;
-  if (!status.ok() || diagnostics->has_errors()) return status;
-  const absl::StatusOr<Captured> captured = ReadCaptured(options.graph, "");
-  if (!captured.ok()) return captured.status();
-  WarnDroppedOutputs(captured->graph, diagnostics);
-  return absl::OkStatus();
-}
 
 absl::Status RunLower(const Options& options, diagnostics::Diagnostics* diagnostics) {
   const absl::StatusOr<Captured> captured = ReadCaptured(options.graph, options.debug);

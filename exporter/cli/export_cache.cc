@@ -1,8 +1,15 @@
 #include "exporter/cli/export_cache.h"
 
+#include <stdlib.h>
+
 #include "absl/strings/str_cat.h"
 
 namespace rules_onnx::cli {
+
+std::string CacheFolder(const Options& options) {
+  const char* variable = getenv("RULES_ONNX_CACHE_DIR");
+  return !options.cache_dir.empty() || variable == nullptr ? options.cache_dir : variable;
+}
 
 ExportCache::ExportCache(const std::string& folder, const Options& options,
                          const ExportFiles& files, diagnostics::Diagnostics* diagnostics)

@@ -1,4 +1,4 @@
-// The cache as export uses it: one entry for a capture, one for each model.
+// The cache as export and capture use it: one entry for a capture, one for each model.
 #ifndef RULES_ONNX_EXPORTER_CLI_EXPORT_CACHE_H_
 #define RULES_ONNX_EXPORTER_CLI_EXPORT_CACHE_H_
 
@@ -18,6 +18,9 @@
 #include "exporter/diagnostics/diagnostics.h"
 
 namespace rules_onnx::cli {
+
+// The folder that the option or the environment names; "" for no cache.
+std::string CacheFolder(const Options& options);
 
 // A cache that does not work costs time, never the export: each failure is one warning, and a miss.
 class ExportCache {

@@ -1,7 +1,5 @@
 // export: capture, then lower for each opset, both through the cache.
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -29,11 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Artifacts = ExportCache::Artifacts;
-
-std::string CacheFolder(const Options& options) {
-  const char* variable = getenv("RULES_ONNX_CACHE_DIR");
-  return !options.cache_dir.empty() || variable == nullptr ? options.cache_dir : variable;
-}
 
 class Exporter {
  public:

@@ -89,7 +89,7 @@ std::vector<OptionRow> MakeTable() {
        "one a line (Bazel's unused_inputs_list)."},
       {"torch_capture", &Options::torch_capture, kFileStage, capture | kVerify, 0,
        "The program onnx-capture-torch, which reads TorchScript. Default: beside this program."},
-      {"cache_dir", &Options::cache_dir, kFileStage, kExport, 0,
+      {"cache_dir", &Options::cache_dir, kFileStage, capture, 0,
        "A folder to keep results in and to take them from. Default: $RULES_ONNX_CACHE_DIR; none "
        "if that is not set."},
       {"onnx", &Options::onnx, kVerifyStage, kVerify, kVerify, "The ONNX file to verify. Repeats."},

@@ -43,12 +43,29 @@ class CacheTest(unittest.TestCase):
             command += ["--cache-dir", self.folder / "cache"]
         return subprocess.run(command, check=True, capture_output=True, text=True).stderr
 
+    def capture(self):
+        """Written by capture through the cache: name -> bytes; and what it said."""
+        parts = ("graph", "weights", "debug")
+        command = [BIN / "onnx-export", "capture", "--model", self.model, "--cache-dir", self.folder / "cache"]
+        for part in parts:
+            command += [f"--{part}", self.out / f"net.{part}"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+        return {part: (self.out / f"net.{part}").read_bytes() for part in parts}, said
+
     def bytes(self):
         return {str(path.relative_to(self.out)): path.read_bytes()
                 for path in sorted(self.out.rglob("*")) if path.is_file()}
 
     def entries(self, kind):
         return {path for path in (self.folder / "cache/v1" / kind).rglob("*") if path.is_file()}
+
+    def test_capture_shares_its_entries_with_export(self):
+        first = self.capture()
+        entries = self.entries("actions")
+        self.assertEqual(len(entries), 1)
+        self.assertEqual(self.capture(), first)
+        self.export("--opset", "18")
+        self.assertEqual(len(self.entries("actions") - entries), 1)  # the model's
 
     def test_same_bytes_with_and_without(self):
         for layout in ("none", "single", "per_tensor", "shared"):

@@ -117,6 +117,22 @@ class MakefileTest(CMakeTest, unittest.TestCase):
     generator = "Unix Makefiles"
 
 
+class CacheTest(unittest.TestCase):
+    def test_a_fresh_build_folder_takes_captures_from_the_cache(self):
+        installed = Installed()
+        self.addCleanup(installed.close)
+        cache = installed.folder / "cache"
+        for _ in range(2):
+            project = CMakeProject("Ninja", installed.prefix)
+            self.addCleanup(project.close)
+            project.write("net.py", NETWORK)
+            project.write_build(f'set(RULES_ONNX_CACHE_DIR "{cache}")\n' + rules())
+            checked(project.configure())
+            project.build()
+            # From here on a capture that is really made fails.
+            shutil.rmtree(installed.prefix / "lib/rules_onnx", ignore_errors=True)
+
+
 class SubdirectoryTest(unittest.TestCase):
     def setUp(self):
         self.project = CMakeProject("Ninja")
