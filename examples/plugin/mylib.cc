@@ -22,6 +22,16 @@ void ScaledSoftsign(Op& op) {
   op.Return(op.Node("Mul", {op.Tensor("scale"), op.Node("Softsign", {op.Tensor("x")})}));
 }
 
+// leaky_square(Tensor x, float slope) -> Tensor, of torch_library.cc: x² where x > 0, else slope · x.
+void LeakySquare(Op& op) {
+  const auto x = op.Tensor("x");
+  const auto dtype = op.DTypeOf(x);
+  const auto positive = op.Node("Greater", {x, op.Constant(0, dtype)});
+  const auto scaled = op.Node("Mul", {x, op.Constant(op.Float("slope"), dtype)});
+  op.Return(op.Node("Where", {positive, op.Node("Mul", {x, x}), scaled}));
+}
+
 }  // namespace
 
-RULES_ONNX_PLUGIN({"mylib::rotate", Rotate}, {"mylib::scaled_softsign", ScaledSoftsign})
+RULES_ONNX_PLUGIN({"mylib::rotate", Rotate}, {"mylib::scaled_softsign", ScaledSoftsign},
+                  {"mykernels::leaky_square", LeakySquare})

@@ -34,6 +34,16 @@ std::string NodePrefix(const std::string& scope) {
 
 bool IsAten(const ir::Node& node) { return absl::StartsWith(node.op, "aten::"); }
 
+// The nearest remedy for an operator that has no lowering.
+std::string Remedy(const ir::Node& node) {
+  if (IsAten(node)) {
+    return "a plugin (--plugins) can lower it; --operator-export-type aten_fallback writes it as an "
+           "ATen node; `onnx-export ops` lists what is supported";
+  }
+  return "operators of one's own are lowered by a plugin (--plugins) or named in a mapping file "
+         "(--op-mapping); --operator-export-type fallthrough writes them as they are";
+}
+
 }  // namespace
 
 Lowering::Lowering(const ir::Graph& graph, const LowerOptions& options,
@@ -162,8 +172,7 @@ void Lowering::LowerNode(const ir::Node& node) {
     if (Try(node, [](Op& op) { LowerForeign(op, OwnNode(op.node)); }).ok()) return;
   }
   if (lowering) return Report(node, "unsupported-form", std::string(status.message()), "");
-  Report(node, "unsupported-operator", "operator is not supported",
-         "`onnx-export ops` lists what is; a plugin or a mapping file can add it");
+  Report(node, "unsupported-operator", "operator is not supported", Remedy(node));
 }
 
 void Lowering::LowerNodes(const ir::Block& block) {

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -182,6 +183,20 @@ class PluginTest(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0, text)
             self.assertIn(message, done.stderr)
             self.assertFalse(output.exists())
+
+    def test_the_cache_sees_what_is_in_the_files(self):
+        mapping, cache = self.folder / "changes.json", self.folder / "cache"
+        for op_type in ("First", "Second", "First"):
+            mapping.write_text(f'[{{"op": "mylib::rotate", "to": "c::{op_type}", "inputs": ["x"]}}]')
+            model = self.export(mylib.Rotation(), (torch.ones(2, 3),), "--op-mapping", mapping, "--cache-dir", cache)
+            self.assertEqual(node(model, op_type).domain, "c")
+        shutil.copy(self.folder / "libgelu.so", self.folder / "libchanges.so")
+        plugin = ("--plugin", self.folder / "libchanges.so", "--operator-export-type", "fallthrough", "--cache-dir", cache)
+        gelu = torch.nn.GELU()
+        self.assertEqual([n.op_type for n in self.export(gelu, (torch.ones(2),), *plugin).graph.node],
+                         ["Mul", "Sigmoid", "Mul"])
+        shutil.copy(self.folder / "libmylib.so", self.folder / "libchanges.so")
+        self.assertNotIn("Sigmoid", [n.op_type for n in self.export(gelu, (torch.ones(2),), *plugin).graph.node])
 
     # ---- operator export types
 
