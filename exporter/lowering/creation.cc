@@ -114,7 +114,7 @@ void TriangleIndices(Op& op) {
 // Rising or falling powers along a new last axis.
 void Vander(Op& op) {
   Builder& b = op.b;
-  const Val x = op.Tensor("x");
+  const Val x = AtLeast1D(b, op.Tensor("x"));
   const DType dtype = op.OutDType();
   const Val count = op.Has("N") ? op.IntVal("N") : b.Size(x, -1);
   Val powers = Iota(b, count);

@@ -55,6 +55,25 @@ void Embedding(Op& op) {
   op.Return(op.b.Gather(op.Tensor("weight"), IntIndex(op, "indices"), 0));
 }
 
+// The rows that are looked up, where their norm is larger than max_norm, are scaled to it.
+void EmbeddingRenorm(Op& op) {
+  Builder& b = op.b;
+  const Val table = op.Tensor("self");
+  const Val indices = b.Flatten1D(IntIndex(op, "indices"));
+  if (!table || !indices) return;
+  const double order = op.Float("norm_type");
+  if (!op.Require(order == 1 || order == 2, "norm_type must be 1 or 2")) return;
+  const DType dtype = table.dtype();
+  const Val norms = b.Reduce(order == 1 ? "ReduceL1" : "ReduceL2", table, {1}, true);
+  const Val limit = op.Scalar("max_norm", dtype);
+  const Val none = Filled(b, b.Vector({b.Size(table, 0)}), b.Int(0));
+  const Val ones = Filled(b, b.ShapeOf(indices), b.Int(1));
+  const Val used = ScatterAlong(b, none, 0, b.Cast(indices, DType::kInt64), ones);
+  const Val scaled = b.And(b.Unsqueeze(b.Cast(used, DType::kBool), {1}), b.Greater(norms, limit));
+  const Val factor = b.Div(limit, b.Add(norms, b.Scalar(1e-7, dtype)));
+  op.Return(b.Where(scaled, b.Mul(table, factor), table));
+}
+
 // Classes counted from the data where their number is −1.
 void OneHot(Op& op) {
   Builder& b = op.b;
@@ -109,6 +128,7 @@ const Family kGather = {"gather", {
     {"aten::take", Take},
     {"aten::take_along_dim", TakeAlongDim},
     {"aten::embedding", Embedding},
+    {"aten::embedding_renorm", EmbeddingRenorm},
     {"aten::one_hot", OneHot},
     {"aten::repeat_interleave", RepeatInterleave},
     {"aten::repeat_interleave.Tensor", RepeatPlaces},

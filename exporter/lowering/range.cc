@@ -44,14 +44,36 @@ Val FloatRange(Op& op, bool inclusive) {
   return b.Cast(values, op.OutDType());
 }
 
-void Arange(Op& op) {
+Val Truncated(Op& op, absl::string_view name, int64_t otherwise) {
+  return op.Has(name) ? op.b.Cast(op.Tensor(name), DType::kInt64) : op.b.Int(otherwise);
+}
+
+// Integers from floats: start and step lose their fractions; int64 does the same to the end, the
+// other types count their elements before.
+Val IntegerRange(Op& op) {
   Builder& b = op.b;
-  if (!IsWhole(op, "start") || !IsWhole(op, "end") || !IsWhole(op, "step")) {
-    return op.Return(FloatRange(op, /*inclusive=*/false));
+  const Val start = Truncated(op, "start", 0), step = Truncated(op, "step", 1);
+  const bool exact = IsWhole(op, "start") && IsWhole(op, "end") && IsWhole(op, "step");
+  if (exact || op.OutDType() == DType::kInt64) {
+    return b.Range(start, Truncated(op, "end", 0), step);
   }
-  const Val start = op.Has("start") ? op.IntVal("start") : b.Int(0);
-  const Val step = op.Has("step") ? op.IntVal("step") : b.Int(1);
-  op.Return(b.Cast(b.Range(start, op.IntVal("end"), step), op.OutDType()));
+  constexpr DType kWide = DType::kFloat64;
+  const Val from = op.Has("start") ? op.Scalar("start", kWide) : b.Scalar(0, kWide);
+  const Val by = op.Has("step") ? op.Scalar("step", kWide) : b.Scalar(1, kWide);
+  const Val count = StepCount(b, from, op.Scalar("end", kWide), by, /*inclusive=*/false);
+  return b.Add(b.Mul(Iota(b, count), step), start);
+}
+
+void Arange(Op& op) {
+  const bool whole = IsWhole(op, "start") && IsWhole(op, "end") && IsWhole(op, "step");
+  if (!whole && ir::IsFloat(op.OutDType())) return op.Return(FloatRange(op, /*inclusive=*/false));
+  op.Return(op.b.Cast(IntegerRange(op), op.OutDType()));
+}
+
+// 0, 1, … along an axis of a tensor.
+void DimArange(Op& op) {
+  const Val like = op.Tensor("like");
+  op.Return(op.b.Cast(Iota(op.b, op.b.Size(like, op.Axis("dim", like))), op.OutDType()));
 }
 
 // torch.range: `end` belongs to it.
@@ -217,6 +239,7 @@ void KaiserWindow(Op& op) {
 extern const Family kRange;
 const Family kRange = {"range", {
     {"aten::arange", Arange},
+    {"aten::_dim_arange", DimArange},
     {"aten::range", Range},
     {"aten::linspace", Linspace},
     {"aten::logspace", Logspace},

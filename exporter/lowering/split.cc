@@ -76,6 +76,9 @@ void Chunk(Op& op) {
   if (!x) return;
   const int axis = op.Axis("dim", x);
   const Val size = op.b.Size(x, axis);
+  if (!op.KnownInt("chunks")) {
+    return SplitBy(op, x, CeilDivide(op.b, size, op.IntVal("chunks")), axis);
+  }
   if (size.int_value() == 0) {
     const Vals parts(static_cast<size_t>(std::max<int64_t>(op.Int("chunks"), 0)), x);
     return op.Return(Item::List(parts));

@@ -71,6 +71,11 @@ void Squeeze(Op& op) {
   const Val x = op.Tensor("self");
   if (!x) return;
   if (x.rank() < 0 && !op.Has("dim")) return op.Return(op.b.Op("Squeeze", {x}));
+  if (op.node.op == "aten::squeeze.dim" && !op.KnownInt("dim")) {
+    // An axis that only the run tells; ONNX fails where its size is not 1.
+    return op.Return(op.b.Op("Squeeze", {x, op.b.Vector({op.IntVal("dim")})}, {},
+                             {DType::kUndefined, op.OutShape()}));
+  }
   std::vector<int64_t> ones, dynamic;
   for (const int64_t axis : op.Has("dim") ? op.Axes("dim", x) : op.Axes("", x)) {
     if (axis >= x.rank()) continue;

@@ -55,7 +55,10 @@ def tuple_result(x: torch.Tensor) -> Tuple[torch.Tensor, List[torch.Tensor]]:
     return x + 1, [x, x * 2]
 
 
-def optional_none(x: torch.Tensor, y: Optional[torch.Tensor] = None):
+def optional_none(x: torch.Tensor):
+    y: Optional[torch.Tensor] = None
+    if x.dim() > 5:
+        y = x * 2
     if y is None:
         return x + 1
     return x + y
@@ -94,11 +97,17 @@ def item_number(x: torch.Tensor, y: torch.Tensor):
     return x * int(y) + float(y)
 
 
+def chunks_computed(x: torch.Tensor):
+    parts = x.chunk(x.size(0), 1)
+    return parts[0] + parts[1]
+
+
 ROWS = [
     *[Case(fn.__name__, fn, [M], modes=SCRIPT) for fn in
       (list_of_sizes, list_index, list_slice, list_add, list_unpack, list_contains, list_equal, tuple_parts,
        tuple_result, optional_none, minmax, comparisons, dtype_question)],
     Case("numbers", numbers, [M], dynamic_since=10, modes=SCRIPT),
     Case("floats", floats, [M], modes=SCRIPT, tol=(1e-5, 1e-5)),
+    Case("chunks_computed", chunks_computed, [M], dynamic_since=11, second={"N": 3}, modes=SCRIPT),
     Case("item_number", item_number, [M, T("i64")], modes=SCRIPT),
 ]

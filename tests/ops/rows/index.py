@@ -144,6 +144,8 @@ ROWS = [
          [T("f32", 7, 3), positive(9, n=7), torch.tensor([0, 3, 9])]),
     Case("embedding_bag_weights", lambda w, i, o, p: torch.nn.functional.embedding_bag(i, w, o, mode="sum", per_sample_weights=p),
          [T("f32", 7, 3), positive(9, n=7), torch.tensor([0, 3, 8]), T("f32", 9)]),
+    *[Case(f"embedding_renorm_{p:.0f}", lambda w, i, p=p: aten.embedding_renorm(w, i, 2.0, p), [T("f32", 7, 3), positive(5, n=7)],
+           modes=("export",)) for p in (1.0, 2.0)],
     Case("repeat_interleave", lambda x: (x.repeat_interleave(2), x.repeat_interleave(3, 1)), [M]),
     Case("repeat_interleave_tensor", lambda x: x.repeat_interleave(torch.tensor([1, 0, 3, 2, 0, 1]), 1, output_size=7), [M]),
     Case("repeat_interleave_places", lambda r: torch.repeat_interleave(r, output_size=8), [torch.tensor([3, 0, 4, 1])]),
