@@ -21,6 +21,7 @@ class Case:
     graph: tuple = ()         # texts that the printed graph holds
     refused: str = ""         # text of the error that is expected
     warned: str = ""
+    keywords: bool = False    # the last input is a dict of keyword arguments
 
 
 CASES: List[Case] = []
@@ -360,3 +361,70 @@ def break_continue(x: Tensor):
         if total.sum() > 2:
             break
     return total
+
+
+@case((X, torch.randn(4, 3)), {"0": {"0": "N"}, "1": {"0": "M"}}, ({"N": 7, "M": 7},))
+def coupled_axes(x: Tensor, y: Tensor):
+    return x + y
+
+
+@case((torch.randn(2, 3, 4), torch.randn(6, 4)), {"0": {"0": "A"}, "1": {"0": "B"}},
+      ({"A": 4, "B": 12},))
+def axes_in_proportion(x: Tensor, like: Tensor):
+    return x.view(like.size(0), like.size(1))
+
+
+@case((X, X), forms=SCRIPT, refused="takes 1 inputs")
+def too_many_inputs(x: Tensor):
+    return x
+
+
+@case((), forms=SCRIPT, refused="no value for input x")
+def missing_input(x: Tensor):
+    return x
+
+
+@case((3,), forms=SCRIPT, refused="the program takes a Tensor, not an int")
+def wrong_type(x: Tensor):
+    return x
+
+
+@case((torch.randn(2, 5),), forms=SCRIPT, refused="fails on the given inputs: aten::linear")
+class WrongShape(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="axis N is frozen at 4")
+class FrozenWeight(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.position = nn.Parameter(torch.randn(4, 3))
+
+    def forward(self, x):
+        return x + self.position
+
+
+@case((X, {"y": None, "z": X}), forms=SCRIPT, keywords=True)
+def keywords(x: Tensor, y: Optional[Tensor] = None, z: Optional[Tensor] = None):
+    if y is not None:
+        x = x + y
+    if z is not None:
+        x = x * z
+    return x
+
+
+@case((X, 2.5, True, 3), forms=SCRIPT, dynamic={"0": {"0": "N"}}, sizes=N3)
+def numbers(x: Tensor, scale: float, flag: bool, n: int):
+    if flag:
+        x = x * scale
+    return x.repeat(1, n), n + 1, scale * 2
+
+
+@case((X,), {"0": {"0": "N"}}, N3, warned="equals its example size")
+def cut_at_example_size(x: Tensor):
+    return x.repeat(2, 1)[:4]

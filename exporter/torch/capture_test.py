@@ -71,10 +71,12 @@ def compare(program, case, arguments, folder, sizes):
     call(program, "run", "--graph", f"{folder}/g", "--weights", f"{folder}/w", "--inputs",
          f"{folder}/in.pt", "--output-dir", out, *arguments,
          *[f"--sizes={symbol}={size}" for symbol, size in sizes.items()])
-    given = rebuild(tuple(case.inputs), iter(read(out, "input")))
+    given, keywords = list(rebuild(tuple(case.inputs), iter(read(out, "input")))), {}
+    if case.keywords:
+        keywords = given.pop()
     torch.manual_seed(0)
     with torch.no_grad():
-        wanted = list(leaves(saved(*given)))
+        wanted = list(leaves(saved(*given, **keywords)))
     got = read(out, "output")
     if len(got) != len(wanted):
         raise AssertionError(f"{len(got)} outputs, expected {len(wanted)} at {sizes}")
@@ -120,6 +122,33 @@ def run_case(program, case, form):
             compare(program, case, arguments, folder, sizes)
 
 
+def check_files(program):
+    """What is no TorchScript program is refused with what it is. Returns the failures."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/m.pt"
+        layer = torch.nn.Linear(2, 2)
+
+        def legacy(): torch.save(layer.state_dict(), path, _use_new_zipfile_serialization=False)
+        def exported():
+            torch.export.save(torch.export.export(layer, (torch.randn(1, 2),)), f"{folder}/e.pt2")
+            os.rename(f"{folder}/e.pt2", path)
+        for save, wanted in [(lambda: torch.save(layer.state_dict(), path), "a state dict"),
+                             (lambda: torch.save({"a": 1}, path), "not a program"),
+                             (legacy, "a state dict"), (exported, "ExportedProgram")]:
+            save()
+            try:
+                call(program, "capture", "--model", path, "--inputs", "x:float32[1,2]", "--graph",
+                     f"{folder}/g", "--weights", f"{folder}/w", "--debug", f"{folder}/d")
+                message = "captured"
+            except AssertionError as error:
+                message = str(error)
+            if wanted not in message or "\n" in message or os.path.exists(f"{folder}/g"):
+                failures += 1
+                print(f"FAILED file that is {wanted!r}: {message}")
+    return failures
+
+
 def main():
     program = os.path.join(os.environ["RULES_ONNX_BIN"], "onnx-capture-torch")
     names = sys.argv[1:]
@@ -134,7 +163,9 @@ def main():
             except Exception as error:  # every case is reported
                 failures += 1
                 print(f"FAILED {case.name} ({form}): {type(error).__name__}: {str(error)[:700]}")
-    print(f"{runs - failures} of {runs} passed")
+    if not names:
+        failures += check_files(program)
+    print(f"{failures} failures in {runs} captures")
     sys.exit(1 if failures or not runs else 0)
 
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
+#include "exporter/torch/script/frozen_sizes.h"
 #include "exporter/torch/script/schedule.h"
 #include "exporter/torch/values/arguments.h"
 
@@ -61,6 +62,9 @@ absl::StatusOr<capture::Program> CaptureScript(const ScriptProgram& program,
     AddSymbols(schedule, &conversion->program.graph);
     WarnOfDropped(conversion->program.graph, diagnostics);
     for (diagnostics::Diagnostic& warning : conversion->warnings) {
+      diagnostics->Add(std::move(warning));
+    }
+    for (diagnostics::Diagnostic& warning : FindFrozenSizes(conversion->program)) {
       diagnostics->Add(std::move(warning));
     }
     return std::move(conversion->program);

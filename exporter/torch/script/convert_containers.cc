@@ -131,7 +131,9 @@ bool Converter::ConvertStructure(const JitNode* node) {
       Define(node->output(), At(node->input(0)));
       return true;
     case prim::Uninitialized:
-      Define(node->output(), Leaf(ir::Arg()));
+    case prim::Enter:
+    case prim::Exit:
+      for (const JitValue* output : node->outputs()) Define(output, Leaf(ir::Arg()));
       return true;
     case prim::isinstance: {
       const auto& types = node->tys(c10::attr::types);
@@ -372,15 +374,15 @@ bool Converter::ConvertQuery(const JitNode* node) {
   }
   static const std::set<std::string> kFalse = {
       "prim::is_cuda", "prim::is_sparse", "prim::is_mkldnn", "prim::is_vulkan", "prim::is_ipu",
-      "prim::is_mps", "prim::is_xla", "prim::is_sparse_csr", "prim::is_quantized",
+      "prim::is_mps", "prim::is_xla", "prim::is_sparse_csr",
       "prim::is_nested", "prim::is_ort", "prim::is_hpu", "prim::is_xpu", "prim::requires_grad",
       "aten::is_grad_enabled", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled",
       "aten::is_scripting", "aten::is_inference", "aten::is_conj", "aten::is_neg"};
   static const std::set<std::string> kOnTensor = {
       "aten::size", "aten::dim", "aten::len", "aten::is_floating_point", "aten::is_complex",
       "prim::dtype", "prim::layout", "aten::numel", "aten::get_device", "prim::shape",
-      "prim::ndim", "aten::is_contiguous", "prim::requires_grad"};
-  if (kFalse.count(op) && op != "prim::is_quantized") {
+      "prim::ndim", "aten::is_contiguous", "prim::is_quantized"};
+  if (kFalse.count(op)) {
     Define(node->output(), Leaf(false));
     return true;
   }
@@ -392,6 +394,7 @@ bool Converter::ConvertQuery(const JitNode* node) {
   std::optional<ir::Arg> answer;
   if (op == "prim::layout") answer = ir::Arg();
   if (op == "aten::is_floating_point" && dtype_known) answer = ir::IsFloat(type.dtype);
+  if (op == "prim::is_quantized" && dtype_known) answer = ir::IsQuantized(type.dtype);
   if (op == "aten::is_complex" && dtype_known) answer = ir::IsComplex(type.dtype);
   if (op == "prim::dtype" && dtype_known) {
     const auto scalar_type = torch_values::ScalarTypeOf(type.dtype);

@@ -5,9 +5,11 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/torch/script/quantized.h"
 #include "exporter/torch/script/shape_rules.h"
 #include "exporter/torch/script/source.h"
 #include "exporter/torch/values/tensors.h"
@@ -86,6 +88,8 @@ Conversion Converter::Run() {
     throw ConvertError{absl::InvalidArgumentError("the program raises an error on every path")};
   }
   AddOutputs();
+  graph_.main.nodes.insert(graph_.main.nodes.begin(), std::make_move_iterator(prologue_.begin()),
+                           std::make_move_iterator(prologue_.end()));
   FinishWeights();
   return std::move(result_);
 }
@@ -117,6 +121,11 @@ bool Converter::ConvertNode(const JitNode* node) {
       return false;
     case prim::SetAttr: {
       const ItemRef object = At(node->input(0));
+      if (object->object != nullptr) {
+        Warn(node, "state-change",
+             absl::StrCat("the module's attribute ", node->s(c10::attr::name),
+                          " is assigned: later reads see it, but it is no output"));
+      }
       Mutate(object);
       object->content.attributes[node->s(c10::attr::name)] = At(node->input(1));
       return false;
@@ -179,7 +188,9 @@ ItemRef Converter::Attribute(const ItemRef& object, const std::string& name) {
   const std::string path =
       object->path.empty() ? name : absl::StrCat(object->path, ".", name);
   ItemRef item;
-  if (value.isObject()) {
+  if (value.isObject() && IsPackedParams(value)) {
+    item = FromPackedParams(value, object->path);
+  } else if (value.isObject()) {
     ItemRef& known = objects_[value.toObject().get()];
     if (known == nullptr) {
       known = NewItem(Item::Kind::kObject);
@@ -384,6 +395,7 @@ void Converter::Fail(const JitNode* node, const std::string& message) const {
 }
 
 void Converter::Warn(const JitNode* node, const std::string& id, const std::string& message) {
+  if (!warned_.emplace(node, id).second) return;
   result_.warnings.push_back({.severity = diagnostics::Severity::kWarning,
                               .id = id,
                               .message = message,
@@ -447,10 +459,7 @@ void Converter::MakeValue(const JitNode* origin, const ItemRef& item) {
 
 ItemRef Converter::FromTensor(const at::Tensor& tensor, const std::string& path) {
   constexpr size_t kMaxLiteralBytes = 1024;
-  if (tensor.is_quantized()) {
-    throw ConvertError{absl::UnimplementedError(absl::StrCat(
-        "the quantized tensor ", path, " is used as it is, which cannot be exported"))};
-  }
+  if (tensor.is_quantized()) return FromQuantized(tensor, path);
   if (path.empty() && tensor.nbytes() <= kMaxLiteralBytes) {
     return Leaf(torch_values::LiteralOf(tensor));
   }

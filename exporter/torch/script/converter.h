@@ -44,7 +44,7 @@ struct ConvertInput {
   const Contexts* contexts;
   // Nodes whose outcome could not be varied: no size that follows from them is taken as known.
   std::set<const torch::jit::Node*> untrusted;
-  // Number inputs (by path) whose value could not be varied.
+  // Inputs a number or axis of which could not be varied.
   std::set<std::string> untrusted_inputs;
 };
 
@@ -147,6 +147,10 @@ class Converter {
   ItemRef ListOf(std::vector<ItemRef> items);
   ItemRef FromIValue(const c10::IValue& value);
   ItemRef FromTensor(const at::Tensor& tensor, const std::string& path);
+  // convert_quantized.cc: a node that comes before all others.
+  ir::Value* EmitAtStart(std::string op, std::vector<ir::NamedArg> args, ir::Type type);
+  ItemRef FromQuantized(const at::Tensor& tensor, const std::string& path);
+  ItemRef FromPackedParams(const c10::IValue& object, const std::string& path);
   std::optional<c10::IValue> ToIValue(const ItemRef& item, const c10::TypePtr& type) const;
   ItemRef& At(const JitValue* value);
   void Define(const JitValue* value, ItemRef item);
@@ -172,10 +176,12 @@ class Converter {
   std::unordered_map<const JitValue*, ItemRef> env_;
   std::unordered_map<const void*, ItemRef> objects_;
   ir::Block* block_ = nullptr;
+  std::vector<std::unique_ptr<ir::Node>> prologue_;  // nodes that come before all others
   std::vector<Journal> journals_;
   std::vector<int> contexts_ = {0};
   std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;
   std::set<const JitNode*> point_nodes_;
+  std::set<std::pair<const JitNode*, std::string>> warned_;  // blocks may be converted repeatedly
   std::set<const JitValue*> untrusted_values_;
   std::set<const JitValue*> derived_;
   std::unique_ptr<torch::jit::AliasDb> aliases_;  // null: the program writes nothing in place

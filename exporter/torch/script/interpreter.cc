@@ -314,7 +314,7 @@ class Interpreter::Execution {
     return copy;
   }
 
-  // A container attribute with its tensors fit for this run, so that writes stay in the run.
+  // A container attribute (or an object of LibTorch's own) with its tensors fit for this run, so that writes stay in the run.
   c10::IValue Localized(const c10::IValue& value) {
     if (value.isTensor()) return Local(value.toTensor(), 0, true);
     if (!value.isList() && !value.isTuple() && !value.isGenericDict()) return value;
@@ -365,6 +365,8 @@ std::optional<RunFailure> Interpreter::Run(const std::vector<c10::IValue>& input
     return std::nullopt;
   } catch (const NodeError& error) {
     return RunFailure{error.node, error.message, error.needs_values};
+  } catch (const NeedsValues& needs) {
+    return RunFailure{nullptr, needs.message, true};
   } catch (const std::exception& exception) {
     return RunFailure{nullptr, torch_values::ExceptionText(exception), options.meta};
   }

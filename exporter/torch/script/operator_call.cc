@@ -209,7 +209,9 @@ std::optional<std::vector<IValue>> BuildContainer(const Node* node,
     case prim::CreateObject:
       return Values{NewObject(node)};
     case prim::Uninitialized:
-      return Values{IValue()};
+    case prim::Enter:  // only torch.no_grad() and its like: no gradients are taken here
+    case prim::Exit:
+      return Values(node->outputs().size());
     case prim::Print:
     case c10::aten::warn:
       return Values{};

@@ -1,5 +1,7 @@
 #include "exporter/torch/script/schedule.h"
 
+#include <torch/csrc/jit/ir/constants.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -22,6 +24,28 @@ void ForEachNumber(Value* value, const std::string& path,
         value->kind == Value::Kind::kDict ? value->keys[i].text : absl::StrCat(i);
     ForEachNumber(&value->elements[i], absl::StrCat(path, ".", part), visit);
   }
+}
+
+// True if the value is made of weights and constants alone.
+bool IsFixed(const torch::jit::Value* value) {
+  const torch::jit::Node* node = value->node();
+  if (node->kind() == c10::prim::Constant || node->kind() == c10::prim::GetAttr) return true;
+  if (node->kind() == c10::prim::Param || node->inputs().empty()) return false;
+  return std::all_of(node->inputs().begin(), node->inputs().end(), IsFixed);
+}
+
+// True if a number other than 1 and -1, or a tensor that no input decides, goes into the node.
+bool HoldsConstant(const torch::jit::Node* node) {
+  return std::any_of(
+      node->inputs().begin(), node->inputs().end(), [](const torch::jit::Value* input) {
+        if (input->type()->isSubtypeOf(*c10::TensorType::get())) return IsFixed(input);
+        if (input->node()->kind() != c10::prim::ListConstruct) return false;
+        const auto items = input->node()->inputs();
+        return std::any_of(items.begin(), items.end(), [](const torch::jit::Value* item) {
+          const auto number = torch::jit::constant_as<int64_t>(item);
+          return number ? *number != 1 && *number != -1 : IsFixed(item);
+        });
+      });
 }
 
 }  // namespace
@@ -106,6 +130,19 @@ absl::Status Schedule::RunAxis(const std::string& symbol,
     }
     if (!first) first = failure;
   }
+  if (!known.second && RunCoupled(symbol, candidates)) return absl::OkStatus();
+  if (restart_) return absl::OkStatus();
+  if (symbols_.size() > 1 && first && first->node && !HoldsConstant(first->node)) {
+    diagnostics->Add({.severity = diagnostics::Severity::kWarning,
+                      .id = "untested-axis",
+                      .message = absl::StrCat("axis ", symbol, " depends on other sizes: the program "
+                                              "could not be run at another size of it"),
+                      .op = first->node->kind().toQualString(),
+                      .location = LocationText(LocationOf(first->node)),
+                      .hint = "axes that must be equal take one name"});
+    Distrust(symbol);
+    return absl::OkStatus();
+  }
   const std::string message = absl::StrCat(
       "axis ", symbol, " is frozen at ", n, ": the program fails at ", candidates.front(),
       first ? absl::StrCat(" in ", Explain(*first)) : "");
@@ -123,6 +160,50 @@ absl::Status Schedule::RunAxis(const std::string& symbol,
                     .hint = "the axis is static in the exported model"});
   Freeze(symbol);
   return absl::OkStatus();
+}
+
+// Axes that the program wants equal, or in proportion.
+bool Schedule::RunCoupled(const std::string& symbol, const std::vector<int64_t>& candidates) {
+  const int64_t n = symbols_[symbol].example;
+  const auto run = [&](Sizes sizes) {
+    if (RunAt(sizes, {}, {})) return false;
+    symbols_[symbol].second = sizes[symbol];
+    return true;
+  };
+  Sizes equal = ExampleSizes();
+  for (const int64_t size : candidates) {
+    std::string leader = symbol;
+    for (const auto& [other, known] : symbols_) {
+      if (known.example != n) continue;
+      equal[other] = size;
+      leader = std::min(leader, other);
+    }
+    if (run(equal)) {
+      moves_with_[symbol] = leader;
+      return true;
+    }
+    if (restart_) return false;
+  }
+  for (const auto& [other, known] : symbols_) {
+    Sizes both = ExampleSizes();
+    both[symbol] *= 2;
+    both[other] = 2 * known.example;
+    if (other != symbol && run(both)) return true;
+    if (restart_) return false;
+  }
+  return false;
+}
+
+// Takes no size that follows from the inputs with this axis as known.
+void Schedule::Distrust(const std::string& symbol) {
+  for (const inputs::Argument& argument : inputs_.arguments) {
+    inputs::Inputs one{{argument}};
+    for (const inputs::Tensor* tensor : inputs::MutableTensors(&one)) {
+      for (const inputs::Axis& axis : tensor->axes) {
+        if (axis.symbol == symbol) untrusted_inputs_.insert(argument.name);
+      }
+    }
+  }
 }
 
 void Schedule::Freeze(const std::string& symbol) {
@@ -143,6 +224,11 @@ void Schedule::RunAllMoved() {
     Sizes sizes;
     int64_t amount = first;
     for (const auto& [symbol, known] : symbols_) {
+      const auto with = moves_with_.find(symbol);
+      if (with != moves_with_.end() && sizes.count(with->second)) {
+        sizes[symbol] = sizes[with->second];
+        continue;
+      }
       const int64_t step = by_steps ? std::abs(known.second.value_or(known.example + 1) -
                                                known.example)
                                     : 1;

@@ -2,7 +2,8 @@
 //
 // 1. at the example sizes;
 // 2. for each dynamic axis, with that axis alone at another size: N+1, N+3, 2N, N+32, the first at
-//    which the program runs, or the size that the user names;
+//    which the program runs, or the size that the user names; if it runs at none, together with the
+//    axes of equal size, then with one other axis, both doubled;
 // 3. with all axes moved at once by different odd amounts, a little and far;
 // 4. for each node whose outcome values decide, with that outcome changed: a size or number one
 //    larger, a condition inverted, an iteration more.
@@ -53,6 +54,8 @@ class Schedule {
                                   const std::map<std::string, int64_t>& number_deltas);
   absl::Status RunBase();
   absl::Status RunAxis(const std::string& symbol, diagnostics::Diagnostics* diagnostics);
+  bool RunCoupled(const std::string& symbol, const std::vector<int64_t>& candidates);
+  void Distrust(const std::string& symbol);
   void RunAllMoved();
   void RunNumberInputs();
   void Freeze(const std::string& symbol);
@@ -67,6 +70,7 @@ class Schedule {
   Contexts contexts_;
   Interpreter interpreter_;
   std::map<std::string, inputs::SymbolSizes> symbols_;
+  std::map<std::string, std::string> moves_with_;  // axis → one that must keep its size
   std::vector<Run> runs_;
   Perturbation all_points_;
   Sizes all_moved_;

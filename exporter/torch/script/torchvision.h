@@ -5,8 +5,8 @@
 namespace rules_onnx::script {
 
 // Registers the schemas of nms, roi_align, roi_pool, ps_roi_align, ps_roi_pool and deform_conv2d,
-// with CPU kernels for nms, roi_align and roi_pool (float32 and float64). Operators that are
-// registered already stay as they are. May be called more than once.
+// with CPU kernels (float32 and float64). Operators that are registered already stay as they are.
+// May be called more than once.
 void RegisterTorchvisionOperators();
 
 }  // namespace rules_onnx::script

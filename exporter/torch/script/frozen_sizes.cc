@@ -1,0 +1,74 @@
+#include "exporter/torch/script/frozen_sizes.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace rules_onnx::script {
+namespace {
+
+bool HoldsNumber(const ir::Arg& arg, int64_t number) {
+  if (arg.is_int()) return arg.as_int() == number;
+  return arg.is_list() &&
+         std::any_of(arg.list().begin(), arg.list().end(),
+                     [&](const ir::Arg& item) { return HoldsNumber(item, number); });
+}
+
+bool TakesNumberAsSize(const ir::Node& node, int64_t number) {
+  static const std::set<std::string> kShapeArguments = {"size", "shape", "end", "length", "sizes"};
+  return std::any_of(node.args.begin(), node.args.end(), [&](const ir::NamedArg& arg) {
+    return kShapeArguments.count(arg.name) > 0 && HoldsNumber(arg.value, number);
+  });
+}
+
+// True if a size follows from `symbol`, or may.
+bool MayHold(const ir::Value& value, const std::string& symbol) {
+  if (!value.type.is_tensor() || !value.type.shape) return true;
+  return std::any_of(value.type.shape->begin(), value.type.shape->end(), [&](const ir::Dim& dim) {
+    std::set<std::string> symbols;
+    dim.CollectSymbols(&symbols);
+    return dim.is_unknown() || symbols.count(symbol) > 0;
+  });
+}
+
+bool TakesAxis(const ir::Node& node, const std::string& symbol) {
+  bool takes = false;
+  node.ForEachInput([&](ir::Value* value) {
+    takes = takes || (value->type.is_tensor() && value->type.shape && MayHold(*value, symbol));
+  });
+  return takes;
+}
+
+}  // namespace
+
+std::vector<diagnostics::Diagnostic> FindFrozenSizes(const capture::Program& program) {
+  std::vector<diagnostics::Diagnostic> found;
+  ir::ForEachNode(program.graph.main, [&](const ir::Node& node) {
+    for (const auto& [symbol, info] : program.graph.symbols) {
+      if (info.data_dependent || info.example < 2 || !TakesNumberAsSize(node, info.example) ||
+          !TakesAxis(node, symbol) ||
+          std::any_of(node.outputs.begin(), node.outputs.end(),
+                      [&](const ir::Value* output) { return MayHold(*output, symbol); })) {
+        continue;
+      }
+      const auto place = program.debug.find(node.id);
+      found.push_back(
+          {.severity = diagnostics::Severity::kWarning,
+           .id = "frozen-size",
+           .message = absl::StrCat("the number ", info.example, " stands where axis ", symbol,
+                                   " ends, and equals its example size"),
+           .op = node.op,
+           .scope = node.scope,
+           .location = place == program.debug.end()
+                           ? ""
+                           : absl::StrCat(place->second.file, ":", place->second.line),
+           .hint = "if it is meant to follow the input, take it from the input's size "
+                   "in the program"});
+    }
+  });
+  return found;
+}
+
+}  // namespace rules_onnx::script
