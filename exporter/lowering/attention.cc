@@ -47,25 +47,35 @@ Val SafeSoftmax(Builder& b, Val scores, Val bool_mask) {
   return b.Where(none, b.Scalar(0, weights.dtype()), weights);
 }
 
-Attention Read(Op& op, absl::string_view mask) {
+Attention Read(Op& op) {
   Attention a;
   a.query = op.Tensor("query");
   a.key = op.Tensor("key");
   a.value = op.Tensor("value");
-  if (op.Has(mask)) a.mask = op.Tensor(mask);
+  for (const char* mask : {"attn_mask", "attn_bias"}) {
+    if (op.Has(mask)) a.mask = op.Tensor(mask);
+  }
   a.causal = op.Bool("is_causal");
   a.scale = op.OptFloat("scale");
   a.grouped = op.node.Find("enable_gqa") != nullptr && op.Bool("enable_gqa");
   op.Require(op.KnownFloat("dropout_p") == 0.0, "attention with dropout is not supported");
+  op.Require(!op.Has("dropout_mask"), "attention with a dropout mask is not supported");
   op.Require(!a.scale || *a.scale >= 0, "attention with a negative scale is not supported");
   return a;
 }
 
-void ScaledDotProductAttention(Op& op) { op.Return(Attend(op.b, Read(op, "attn_mask")).output); }
+void ScaledDotProductAttention(Op& op) { op.Return(Attend(op.b, Read(op)).output); }
 
-// What PyTorch's CPU decomposition picks; also gives log-sum-exp, which only training reads.
-void FlashAttentionForCpu(Op& op) {
-  op.Return(std::vector<Item>{Attend(op.b, Read(op, "attn_mask")).output, Item()});
+void WithWeights(Op& op) {
+  const Attended attended = Attend(op.b, Read(op));
+  op.Return(Vals{attended.output, attended.weights});
+}
+
+// What PyTorch's backends call. Beside the result they give what only training reads.
+void Fused(Op& op) {
+  std::vector<Item> results(op.num_outputs());
+  results[0] = Attend(op.b, Read(op)).output;
+  op.Return(std::move(results));
 }
 
 }  // namespace
@@ -96,7 +106,12 @@ Attended Attend(Builder& b, Attention a) {
 extern const Family kAttention;
 const Family kAttention = {"attention", {
     {"aten::scaled_dot_product_attention", ScaledDotProductAttention},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", FlashAttentionForCpu},
+    {"aten::_scaled_dot_product_attention_math", WithWeights},
+    {"aten::_scaled_dot_product_cudnn_attention", Fused},
+    {"aten::_scaled_dot_product_efficient_attention", Fused},
+    {"aten::_scaled_dot_product_flash_attention", Fused},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", Fused},
+    {"aten::_scaled_dot_product_fused_attention_overrideable", Fused},
 }};
 
 }  // namespace rules_onnx::lowering

@@ -116,6 +116,50 @@ void NoTrainingBatchNorm(Op& op) {
   op.Return(Vals{WithRunningStatistics(op, norm), empty, empty});
 }
 
+// (1 − momentum) · running + momentum · batch.
+Val Updated(Op& op, Val running, Val batch) {
+  Builder& b = op.b;
+  const DType dtype = running.dtype();
+  const Val momentum = op.Scalar("momentum", dtype);
+  return b.Add(b.Mul(b.Sub(b.Scalar(1, dtype), momentum), running),
+               b.Mul(momentum, b.Cast(batch, dtype)));
+}
+
+// Also gives the running statistics, updated with the batch's mean and unbiased variance.
+void FunctionalBatchNorm(Op& op) {
+  Builder& b = op.b;
+  const BatchNorm norm = ReadBatchNorm(op);
+  if (!op.Bool("training")) {
+    const Val empty = b.Full(0, Wide(norm.x.dtype()), {0});
+    return op.Return(Vals{WithRunningStatistics(op, norm), empty, empty, norm.mean, norm.variance});
+  }
+  const Normalized result = WithBatchStatistics(op, norm);
+  Ints axes = {0};
+  for (int i = 2; i < norm.x.rank(); ++i) axes.push_back(i);
+  const Val wide = b.Cast(norm.x, Wide(norm.x.dtype()));
+  const Val variance = b.Flatten1D(MomentsOf(b, wide, axes, b.Int(1)).variance);
+  op.Return(Vals{result.y, result.mean, result.inverse_std, Updated(op, norm.mean, result.mean),
+                 Updated(op, norm.variance, variance)});
+}
+
+// v · g / ‖v‖ over all axes but `dim`; dim −1: over all.
+Vals WeightNormOf(Op& op) {
+  Builder& b = op.b;
+  const Val v = op.Tensor("v"), g = op.Tensor("g");
+  if (!v) return Vals(2);
+  const int64_t dim = op.Int("dim");
+  Ints axes;
+  for (int i = 0; i < v.rank(); ++i) {
+    if (i != dim) axes.push_back(i);
+  }
+  const bool whole = dim == -1;
+  const Val norm = b.Reduce("ReduceL2", v, whole ? Ints{} : axes, /*keepdims=*/!whole);
+  return {b.Mul(v, b.Div(g, norm)), norm};
+}
+
+void WeightNorm(Op& op) { op.Return(WeightNormOf(op)[0]); }
+void WeightNormInterface(Op& op) { op.Return(WeightNormOf(op)); }
+
 // ---------------------------------------------------------------- layer normalization
 
 Normalized LayerNormOf(Builder& b, Val x, int axes_count, Val weight, Val bias, double eps) {
@@ -256,6 +300,9 @@ const Family kNorm = {"norm", {
     {"aten::cudnn_batch_norm", NativeBatchNorm},
     {"aten::_native_batch_norm_legit", NativeBatchNorm},
     {"aten::_native_batch_norm_legit_no_training", NoTrainingBatchNorm},
+    {"aten::_native_batch_norm_legit_functional", FunctionalBatchNorm},
+    {"aten::_weight_norm", WeightNorm},
+    {"aten::_weight_norm_interface", WeightNormInterface},
     {"aten::layer_norm", LayerNorm},
     {"aten::native_layer_norm", NativeLayerNorm},
     {"aten::rms_norm", RmsNorm},
