@@ -17,7 +17,7 @@ ROWS = [
     Case("full", lambda x: torch.full((x.shape[0], 2), 2.5), [M]),
     Case("full_static", lambda x: x + torch.full((4, 6), 2.5), [T("f32", 4, 6)]),
     Case("full_i64", lambda x: torch.full((x.shape[0],), 2**60 + 1), [M]),
-    Case("full_bool", lambda x: torch.full((x.shape[0],), True), [M]),
+    Case("full_bool", lambda x: torch.full((x.shape[0],), True), [M], modes=("export", "dynamic", "core")),
     Case("full_f16", lambda x: torch.full((x.shape[0],), 2.5, dtype=torch.float16), [M]),
     Case("full_bf16", lambda x: torch.full((x.shape[0],), 2.5, dtype=torch.bfloat16).float(), [M], since=13),
     Case("full_computed", lambda x: torch.full((2, 3), x.shape[0]), [M]),

@@ -177,7 +177,7 @@ ROWS = [
     Case("index_fill", lambda x, i: x.index_fill(1, i, 2.5), [X, ix(2)]),
     Case("index_fill_tensor", lambda x, i, v: x.index_fill(0, i, v), [X, ix(2), S]),
     Case("index_fill_scalar", lambda x: x.index_fill(0, torch.tensor(0), 1.5) + 1, [S]),
-    Case("index_fill_bool", lambda x, i: x.index_fill(0, i, True), [T("bool", 4, 3), ix(2)]),
+    Case("index_fill_bool", lambda x, i: x.index_fill(0, i, True), [T("bool", 4, 3), ix(2)], modes=("export", "dynamic", "core")),
     Case("put", lambda x, v: x.put(torch.tensor([0, -2]), v), [X, T("f32", 2)]),
     Case("put_accumulate", lambda x, v: x.put(torch.tensor([[0, -2], [0, 1]]), v, accumulate=True), [X, T("f32", 2, 2)], since=16),
     # ---- masks
@@ -185,7 +185,7 @@ ROWS = [
     Case("masked_fill_tensor", lambda x, m, v: x.masked_fill(m, v), [X, mask(3, 1), S]),
     Case("masked_fill_i64", lambda x, m: x.masked_fill(m, 3), [T("i64", 4, 3, N=0), mask(4, 3, N=0)]),
     Case("masked_fill_inf", lambda x, m: x.masked_fill(m, float("-inf")), [X, mask(4, 3, 5, N=0, W=2)]),
-    Case("masked_fill_bool", lambda x, m: x.masked_fill(m, True), [mask(4, 3), mask(4, 3)]),
+    Case("masked_fill_bool", lambda x, m: x.masked_fill(m, True), [mask(4, 3), mask(4, 3)], modes=("export", "dynamic", "core")),
     Case("masked_scatter", lambda x, m, v: x.masked_scatter(m, v), [M, mask(4, 6, N=0), T("f32", 9, 6)], since=11),
     Case("masked_scatter_broadcast", lambda x, m, v: x.masked_scatter(m, v), [M, mask(6), T("f32", 9, 6)], since=11),
     Case("masked_select", lambda x, m: x.masked_select(m), [X, mask(4, 3, 5, N=0, W=2)]),
