@@ -20,6 +20,19 @@ constexpr int kAsymptoticTerms = 30;  // enough for x ≥ 16
 
 // ---------------------------------------------------------------- series
 
+// Series are in a variable scaled to about [−1, 1], so that their coefficients stay far from the
+// smallest floats: ONNX Runtime drops the addition of a float64 constant that float32 rounds to 0.
+constexpr double kSeriesScale = 100;
+
+Expr ScaledSeries(Expr x, std::vector<double> terms, double scale) {
+  double factor = 1;
+  for (double& term : terms) {
+    term *= factor;
+    factor *= scale;
+  }
+  return Polynomial(x / scale, terms);
+}
+
 // 1 / (k! (k + order)!), times `weight(k)`
 template <typename Weight>
 std::vector<double> SeriesTerms(int order, Weight weight) {
@@ -40,15 +53,16 @@ double Harmonic(int n) {
 
 // Σ y^k / (k! (k + order)!); with y = x²/4 that is I, with −x²/4 J, less the factor (x/2)^order.
 Expr Series(Expr y, int order) {
-  return Polynomial(y, SeriesTerms(order, [](int) { return 1.0; }));
+  return ScaledSeries(y, SeriesTerms(order, [](int) { return 1.0; }), kSeriesScale);
 }
 
 // The same with weights ψ(k + 1), or ψ(k + 1) + ψ(k + 2) for order 1: part of K and Y.
 Expr PsiSeries(Expr y, int order) {
-  return Polynomial(y, SeriesTerms(order, [order](int k) {
+  const auto weight = [order](int k) {
     const double psi = Harmonic(k) - kEulerGamma;
     return order == 0 ? psi : psi + Harmonic(k + 1) - kEulerGamma;
-  }));
+  };
+  return ScaledSeries(y, SeriesTerms(order, weight), kSeriesScale);
 }
 
 // a_k of Hankel's series: Π (4ν² − (2j − 1)²) / (8 j)
@@ -82,13 +96,15 @@ void ScaledIOp(Op& op) {
   ReturnRounded(op, Select(op.b.Unary("IsNaN", x.val()), x, ScaledI(x, kOrder)));
 }
 
+// PyTorch gives NaN for infinite x.
+Expr Finite(Expr x, Expr result) {
+  return Select(IsFiniteNumber(x.b(), x.val()), result, kNan);
+}
+
 template <int kOrder>
 void IOp(Op& op) {
   const Expr x = Double(op, "self");
-  const Expr result = ScaledI(x, kOrder) * Exp(Abs(x));
-  const Expr at_infinity = kOrder == 1 ? x : Abs(x);
-  const Val special = op.b.Or(op.b.Unary("IsNaN", x.val()), IsInfinity(op.b, x.val()));
-  ReturnRounded(op, Select(special, at_infinity, result));
+  ReturnRounded(op, Finite(x, ScaledI(x, kOrder) * Exp(Abs(x))));
 }
 
 // ---------------------------------------------------------------- K
@@ -181,24 +197,18 @@ Expr Y(Expr x, int order) {
   return Select(x == 0, -kInfinity, Select(x < 0, kNan, result));
 }
 
-Expr WithLimits(Expr x, Expr result) {
-  Builder& b = x.b();
-  const Expr limit = Select(b.Equal(x.val(), x.Number(kInfinity).val()), 0.0, result);
-  return Select(b.Unary("IsNaN", x.val()), x, limit);
-}
-
 template <int kOrder>
 void JOp(Op& op) {
   const Expr x = Double(op, "self");
   const Expr size = Abs(x);
-  const Expr right = WithLimits(size, J(size, kOrder));
+  const Expr right = Finite(size, J(size, kOrder));
   ReturnRounded(op, kOrder == 1 ? Select(x < 0, -right, right) : right);
 }
 
 template <int kOrder>
 void YOp(Op& op) {
   const Expr x = Double(op, "self");
-  ReturnRounded(op, WithLimits(x, Y(x, kOrder)));
+  ReturnRounded(op, Finite(x, Y(x, kOrder)));
 }
 
 // sin(x) / x
@@ -219,7 +229,8 @@ Expr AirySeries(Expr x) {
     g.push_back(g.back() / ((3.0 * k) * (3.0 * k + 1)));
   }
   const Expr cube = x * x * x;
-  return Polynomial(cube, f) + x * Polynomial(cube, g);
+  constexpr double kLargest = 343;
+  return ScaledSeries(cube, f, kLargest) + x * ScaledSeries(cube, g, kLargest);
 }
 
 // u_k of the asymptotic series

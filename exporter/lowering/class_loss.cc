@@ -142,7 +142,10 @@ Batch ReadBatch(Op& op, int target_rank) {
 }
 
 Val BatchLoss(Op& op, const Batch& batch, Val losses) {
-  if (ReductionOf(op) == Reduction::kNone && batch.single) return op.b.Squeeze(losses, {0});
+  const bool scalar = op.OutShape() && op.OutShape()->empty();
+  if (ReductionOf(op) == Reduction::kNone && batch.single && scalar) {
+    return op.b.Squeeze(losses, {0});
+  }
   return Reduced(op, losses);
 }
 

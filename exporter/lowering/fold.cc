@@ -44,11 +44,13 @@ void Im2col(Op& op) {
   if (single) x = b.Unsqueeze(x, {0});
   const Ints pads = {0, 0, blocks.padding[0], blocks.padding[1]};
   const Val padded = b.Pad(x, pads, pads);
-  const Val rows = b.Gather(padded, Positions(b, blocks, 0, b.Size(padded, 2)), 2);
-  const Val all = b.Gather(rows, Positions(b, blocks, 1, b.Size(padded, 3)), 4);
+  const Val down = Positions(b, blocks, 0, b.Size(padded, 2));
+  const Val across = Positions(b, blocks, 1, b.Size(padded, 3));
+  const Val all = b.Gather(b.Gather(padded, down, 2), across, 4);
   const Val ordered = b.Transpose(all, {0, 1, 2, 4, 3, 5});
   const Val channels = b.Mul(b.Size(x, 1), b.Int(blocks.kernel[0] * blocks.kernel[1]));
-  const Val columns = b.Reshape(ordered, b.Vector({b.Size(x, 0), channels, b.Int(-1)}));
+  const Val count = b.Mul(b.Size(down, 1), b.Size(across, 1));
+  const Val columns = b.Reshape(ordered, {b.Size(x, 0), channels, count}, std::nullopt);
   op.Return(single ? b.Squeeze(columns, {0}) : columns);
 }
 

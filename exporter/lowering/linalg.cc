@@ -22,6 +22,7 @@ Val Matrix(Op& op) {
 
 void Det(Op& op) {
   const Val a = Matrix(op);
+  if (a.rank() == 2 && a.numel() == 0) return op.Return(op.b.Scalar(1, a.dtype()));
   if (op.b.opset() < 11) {
     const LuResult lu = LuOf(op.b, a);
     const Val product = op.b.Reduce("ReduceProd", Diagonal(op.b, lu.lu), {-1}, false);

@@ -113,6 +113,7 @@ Val Row(Builder& b, Val x, Val k) { return b.Gather(x, k, 1); }
 
 // rows[B, n, …] in the order of index [B, n].
 Val Reordered(Builder& b, Val rows, Val index) {
+  if (rows.numel() == 0) return rows;
   if (rows.rank() == 2) return b.GatherElements(rows, index, 1);
   Vals sizes = {b.Int(1), b.Int(1), b.Size(rows, 2)};
   return b.GatherElements(rows, b.Expand(b.Unsqueeze(index, {2}), b.Vector(sizes)), 1);
@@ -244,7 +245,7 @@ Val Solve(Builder& b, Val a, Val rhs) {
 }
 
 Val InverseOf(Builder& b, Val a) {
-  if (!a || b.failed()) return {};
+  if (!a || b.failed() || a.numel() == 0) return a;
   return Solve(b, a, Identity(b, b.Size(a, -1), a.dtype()));
 }
 

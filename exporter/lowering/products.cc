@@ -1,14 +1,13 @@
 // Products of several tensors: einsum, tensordot, kron, powers, cross products, traces.
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "exporter/lowering/linear.h"
+#include "exporter/lowering/loop.h"
 #include "exporter/lowering/lu.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
@@ -300,6 +299,33 @@ void MatrixPower(Op& op) {
   op.Return(power);
 }
 
+// exp(A) in float64: Taylor's series of A / 2^s, whose norm is at most 1, squared s times.
+void MatrixExp(Op& op) {
+  Builder& b = op.b;
+  const Val self = op.Tensor("self");
+  if (!self) return;
+  const Val a = b.Cast(AsBatch(b, self), DType::kFloat64);
+  const auto constant = [&](double value) { return b.Scalar(value, DType::kFloat64); };
+  const Val sums = b.Reduce("ReduceSum", b.Unary("Abs", a), {1}, /*keepdims=*/true);
+  const Val norm = b.Max(b.Reduce("ReduceMax", sums, {2}, /*keepdims=*/true), constant(1));
+  const Val squarings =
+      b.Unary("Ceil", b.Div(b.Unary("Log", norm), constant(std::log(2.0))));
+  const Val scaled = b.Div(a, b.Pow(constant(2), squarings));
+  const Val unit = Identity(b, b.Size(a, 1), DType::kFloat64);
+  constexpr int kTerms = 18;  // 1 / 19! is below float64's precision
+  Val series = b.Add(unit, b.Div(scaled, constant(kTerms)));
+  for (int k = kTerms - 1; k > 0; --k) {
+    series = b.Add(unit, b.Div(MatMul(b, scaled, series), constant(k)));
+  }
+  const Val count = b.Cast(b.Reduce("ReduceMax", squarings, {}, /*keepdims=*/false),
+                           DType::kInt64);
+  const Val power = Repeat(b, count, {}, {series}, [&](Val step, const Vals& carried) {
+    const Val active = b.Less(b.Cast(step, DType::kFloat64), squarings);
+    return LoopStep{{b.Where(active, MatMul(b, carried[0], carried[0]), carried[0])}, {}};
+  })[0];
+  op.Return(b.Cast(FromBatch(b, power, self), self.dtype()));
+}
+
 void Trace(Op& op) {
   Builder& b = op.b;
   const Val x = op.Tensor("self");
@@ -348,6 +374,8 @@ const Family kProducts = {"products", {
     {"aten::linalg_multi_dot", MultiDot},
     {"aten::matrix_power", MatrixPower},
     {"aten::linalg_matrix_power", MatrixPower},
+    {"aten::matrix_exp", MatrixExp},
+    {"aten::linalg_matrix_exp", MatrixExp},
     {"aten::trace", Trace},
     {"aten::linalg_vecdot", Vecdot},
     {"aten::cross", Cross},

@@ -99,6 +99,25 @@ Val SingularValues(Builder& b, Val a) {
   return b.Squeeze(FromBatch(b, b.Unsqueeze(sorted, {2}), a), {-1});
 }
 
+// Eigenvalues of a symmetric matrix, smallest first: with a multiple of the identity added that
+// makes none negative, they are its singular values.
+void Eigvalsh(Op& op) {
+  Builder& b = op.b;
+  const Val a = b.Cast(op.Tensor("self"), DType::kFloat64);
+  if (!a) return;
+  const bool lower = op.String("UPLO") == "L";
+  const Val half = lower ? LowerPart(b, a, 0) : UpperPart(b, a, 0);
+  const Val rest = lower ? LowerPart(b, a, -1) : UpperPart(b, a, 1);
+  const Val symmetric = b.Add(half, Transposed(b, rest));
+  const int rank = a.rank();
+  const Val shift = VectorNorm(b, symmetric, 2, {rank - 2, rank - 1}, /*keepdims=*/true);
+  const Val unit = Identity(b, b.Size(a, -1), DType::kFloat64);
+  const Val values = SingularValues(b, b.Add(symmetric, b.Mul(shift, unit)));
+  if (!values) return;
+  const Val ordered = Flip(b, values, {values.rank() - 1});
+  op.Return(b.Cast(b.Sub(ordered, b.Squeeze(shift, {-1})), op.OutDType()));
+}
+
 void Svdvals(Op& op) {
   op.Return(op.b.Cast(SingularValues(op.b, op.Tensor("A")), op.OutDType()));
 }
@@ -135,11 +154,26 @@ Val Tolerance(Op& op, Val a, Val largest) {
   return b.Max(atol, b.Mul(rtol, largest));
 }
 
-Val Matrix(Op& op) { return op.Tensor(op.node.Find("input") != nullptr ? "input" : "self"); }
+// Of hermitian matrices only the lower triangle counts.
+Val Matrix(Op& op) {
+  Builder& b = op.b;
+  const Val a = op.Tensor(op.node.Find("input") != nullptr ? "input" : "self");
+  if (!a || op.node.Find("hermitian") == nullptr || !op.Bool("hermitian")) return a;
+  return b.Add(LowerPart(b, a, 0), Transposed(b, LowerPart(b, a, -1)));
+}
+
+// [..., sizes…] of zeros, for matrices without elements.
+Val ZerosLike(Builder& b, Val a, const Vals& sizes, DType dtype) {
+  Vals all;
+  for (int i = 0; i + 2 < a.rank(); ++i) all.push_back(b.Size(a, i));
+  all.insert(all.end(), sizes.begin(), sizes.end());
+  return b.ConstantOfShape(b.Vector(all), 0, dtype);
+}
 
 void MatrixRank(Op& op) {
   Builder& b = op.b;
   const Val a = Matrix(op);
+  if (a.numel() == 0) return op.Return(ZerosLike(b, a, {}, DType::kInt64));
   const Val values = SingularValues(b, a);
   if (!values) return;
   const Val largest = b.Reduce("ReduceMax", values, {-1}, /*keepdims=*/false);
@@ -152,6 +186,9 @@ void MatrixRank(Op& op) {
 void Pinv(Op& op) {
   Builder& b = op.b;
   const Val a = Matrix(op);
+  if (a.numel() == 0) {
+    return op.Return(ZerosLike(b, a, {b.Size(a, -1), b.Size(a, -2)}, a.dtype()));
+  }
   const Singular singular = SingularOf(b, a);
   if (!singular.values) return;
   const Val largest = b.Reduce("ReduceMax", singular.values, {1}, /*keepdims=*/true);  // [B, 1]
@@ -270,6 +307,7 @@ void Cond(Op& op) {
 extern const Family kSvd;
 const Family kSvd = {"svd", {
     {"aten::linalg_svdvals", Svdvals, 10},
+    {"aten::linalg_eigvalsh", Eigvalsh, 10},
     {"aten::linalg_matrix_rank", MatrixRank, 10},
     {"aten::linalg_pinv", Pinv, 10},
     {"aten::linalg_matrix_norm", MatrixNormOp, 10},

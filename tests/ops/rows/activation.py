@@ -29,7 +29,6 @@ ROWS = [
     Case("prelu_one", lambda x, w: F.prelu(x, w), [X, T("f32", 1)]),
     Case("prelu_matrix", lambda x, w: F.prelu(x, w), [M, T("f32", 6)]),
     Case("glu_axis", lambda x: F.glu(x, 0), [T("f32", 4, 3)]),
-    Case("glu_dynamic", lambda x: F.glu(x, 0), [T("f32", 4, 3, N=0)], second={"N": 6}, dynamic_since=10),
     Case("softmin", lambda x: F.softmin(x, 1), [X]),
     Case("softmax_dtype", lambda x: torch.softmax(x, 1, dtype=torch.float64), [M]),
     Case("safe_softmax", lambda x: torch.ops.aten._safe_softmax(

@@ -1,0 +1,105 @@
+"""Rows of linalg.cc, qr.cc, svd.cc, products.cc, distance.cc."""
+
+import torch
+from torch import linalg as L
+
+from case import Case, T
+
+A = T("f32", 3, 4, 4, B=0)
+ONE = T("f32", 4, 4)
+TALL = T("f32", 2, 5, 3, B=0)
+WIDE = T("f32", 2, 3, 5, B=0)
+RHS = T("f32", 3, 4, 2, B=0)
+V = T("f32", 5, N=0)
+TOL = (1e-3, 1e-4)
+
+
+def positive(a):
+    return a @ a.mT + 2 * torch.eye(a.shape[-1], dtype=a.dtype)
+
+
+def lower(a):
+    return torch.tril(a) + 5 * torch.eye(a.shape[-1])
+
+
+ROWS = [
+    *[Case(f"det_{i}", lambda a: torch.det(a), [a], tol=TOL) for i, a in enumerate((A, ONE))],
+    Case("slogdet", lambda a: L.slogdet(a), [A], tol=TOL, since=11),
+    Case("logdet", lambda a: torch.logdet(a), [A], tol=TOL, since=11),
+    Case("slogdet_singular", lambda a: L.slogdet(a), [torch.zeros(2, 2)], since=11),
+    *[Case(f"inv_{i}", lambda a: L.inv(a), [a], tol=TOL, since=11) for i, a in enumerate((A, ONE, T("f64", 4, 4)))],
+    Case("inv_empty", lambda a: L.inv(a), [torch.zeros(0, 0)], since=11),
+    Case("inv_ex", lambda a: L.inv_ex(a), [A], tol=TOL, since=11),
+    Case("solve", lambda a, b: L.solve(a, b), [A, RHS], tol=TOL, since=11),
+    Case("solve_vector", lambda a, b: L.solve(a, b), [A, T("f32", 3, 4, B=0)], tol=TOL, since=11),
+    Case("solve_broadcast", lambda a, b: L.solve(a, b), [ONE, RHS], tol=TOL, since=11),
+    Case("solve_right", lambda a, b: L.solve(a, b, left=False), [A, T("f32", 3, 2, 4, B=0)], tol=TOL, since=11),
+    *[Case(f"solve_triangular_{u}{l}", lambda a, b, u=u, l=l: L.solve_triangular(
+        lower(a).mT if u else lower(a), b if l else b.mT, upper=u, left=l), [A, RHS], tol=TOL)
+      for u in (False, True) for l in (False, True)],
+    Case("solve_triangular_unit", lambda a, b: L.solve_triangular(a, b, upper=True, unitriangular=True), [A, RHS], tol=TOL),
+    Case("triangular_solve", lambda a, b: torch.triangular_solve(b, lower(a), upper=False, transpose=True), [A, RHS], tol=TOL),
+    *[Case(f"lu_{n}", lambda a: L.lu(a), [a], tol=TOL, since=11) for n, a in (("square", A), ("tall", TALL), ("wide", WIDE))],
+    Case("lu_factor", lambda a: L.lu_factor(a), [A], tol=TOL, since=11),
+    Case("lu_factor_ex", lambda a: L.lu_factor_ex(a), [TALL], tol=TOL, since=11),
+    Case("lu_factor_singular", lambda a: L.lu_factor_ex(a), [torch.tensor([[0.0, 0.0], [0.0, 2.0]])], since=11),
+    Case("lu_unpack", lambda a: torch.lu_unpack(*L.lu_factor(a)), [A], tol=TOL, since=11),
+    *[Case(f"lu_solve_{l}{t}", lambda a, b, l=l, t=t: L.lu_solve(
+        *L.lu_factor(a), b if l else b.mT, left=l, adjoint=t), [A, RHS], tol=TOL, since=11)
+      for l in (False, True) for t in (False, True)],
+    Case("cholesky", lambda a: L.cholesky(positive(a)), [A], tol=TOL),
+    Case("cholesky_upper", lambda a: torch.cholesky(positive(a), upper=True), [ONE], tol=TOL),
+    Case("cholesky_ex", lambda a: L.cholesky_ex(positive(a)), [A], tol=TOL),
+    Case("cholesky_solve", lambda a, b: torch.cholesky_solve(b, lower(a)), [A, RHS], tol=TOL),
+    Case("cholesky_inverse", lambda a: torch.cholesky_inverse(lower(a).mT, upper=True), [A], tol=TOL),
+    Case("tensorinv_4d", lambda a: L.tensorinv(a, ind=2), [T("f32", 2, 3, 3, 2)], tol=TOL, since=11),
+    Case("tensorsolve", lambda a, b: L.tensorsolve(a, b), [T("f32", 2, 3, 6), T("f32", 2, 3)], tol=TOL, since=11),
+    *[Case(f"qr_{m}_{n}", lambda a, m=m: L.qr(a, m), [a], tol=TOL) for m in ("reduced", "complete")
+      for n, a in (("square", A), ("tall", TALL), ("wide", WIDE))],
+    Case("geqrf", lambda a: torch.geqrf(a), [T("f32", 2, 5, 3)], tol=TOL),
+    Case("householder", lambda a: L.householder_product(*torch.geqrf(a)), [T("f32", 2, 5, 3)], tol=TOL),
+    *[Case(f"ormqr_{l}{t}", lambda a, x, l=l, t=t: torch.ormqr(*torch.geqrf(a), x if l else x.mT, l, t),
+           [T("f32", 4, 4), T("f32", 4, 2)], tol=TOL) for l in (False, True) for t in (False, True)],
+    Case("svdvals", lambda a: L.svdvals(a), [TALL], tol=TOL, since=10),
+    Case("svdvals_wide", lambda a: L.svdvals(a), [T("f64", 3, 6)], tol=(1e-10, 1e-12), since=10),
+    Case("eigvalsh", lambda a: L.eigvalsh(a), [A], tol=TOL, since=10),
+    Case("matrix_rank", lambda a: L.matrix_rank(a), [torch.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])], since=10),
+    Case("pinv", lambda a: L.pinv(a), [TALL], tol=TOL, since=10),
+    Case("pinv_rank", lambda a: L.pinv(a @ a.mT), [T("f32", 4, 2)], tol=TOL, since=10),
+    *[Case(f"matrix_norm_{o}", lambda a, o=o: L.matrix_norm(a, o), [T("f32", 2, 5, 3)], tol=TOL, since=10)
+      for o in ("fro", "nuc", 1, -1, 2, -2, float("inf"))],
+    Case("matrix_norm_axes", lambda a: L.matrix_norm(a, 1, dim=(2, 0), keepdim=True), [T("f32", 3, 4, 5)], since=10),
+    *[Case(f"norm_{o}", lambda a, o=o: L.norm(a, o, dim=1), [TALL], since=10) for o in (None, 0, 1, 3, float("inf"))],
+    Case("cond", lambda a: (L.cond(a), L.cond(a, 1)), [ONE], tol=TOL, since=11),
+    Case("matrix_power", lambda a: (L.matrix_power(a, 0), L.matrix_power(a, 5), L.matrix_power(a, -2)), [ONE], tol=TOL, since=11),
+    Case("matrix_exp", lambda a: L.matrix_exp(a), [A], tol=TOL),
+    Case("multi_dot", lambda a, b, c: L.multi_dot([a, b, c]), [T("f32", 3, 4), T("f32", 4, 5), T("f32", 5)]),
+    *[Case(f"einsum_{i}", lambda *x, e=e: torch.einsum(e, *x), list(x)) for i, (e, x) in enumerate((
+        ("ij,jk->ik", (T("f32", 2, 3, N=0), T("f32", 3, 4))),
+        ("bij,bjk", (T("f32", 2, 3, 4, N=0), T("f32", 2, 4, 5, N=0))),
+        ("...ij,...kj->...ik", (T("f32", 2, 2, 3, 4, N=0), T("f32", 2, 5, 4))),
+        ("ii->i", (T("f32", 4, 4),)), ("ii", (T("f32", 4, 4),)), ("ij->", (T("f32", 2, 3),)),
+        ("i,j,k->kji", (T("f32", 2), T("f32", 3), T("f32", 4))),
+        ("bn,anm,bm->ba", (T("f32", 2, 5), T("f32", 3, 5, 4), T("f32", 2, 4))),
+        ("ij , ij -> j", (T("f32", 2, 3), T("f32", 2, 3))), ("Ab,bA", (T("f32", 2, 3), T("f32", 3, 2))),
+        ("bhqd,bhkd->bhqk", (T("f32", 2, 2, 3, 4, N=0), T("f32", 2, 2, 5, 4, N=0)))))],
+    Case("tensordot", lambda x, y: torch.tensordot(x, y, dims=2), [T("f32", 2, 3, 4, N=0), T("f32", 3, 4, 5)]),
+    Case("tensordot_axes", lambda x, y: torch.tensordot(x, y, dims=([1, 0], [0, 2])), [T("f32", 3, 4, 5), T("f32", 4, 2, 3)]),
+    Case("kron", lambda x, y: torch.kron(x, y), [T("f32", 2, 3), T("f32", 4, 2, 5)]),
+    Case("trace", lambda x: torch.trace(x), [T("f32", 4, 6, N=0)]),
+    Case("trace_i32", lambda x: torch.trace(x), [T("i32", 4, 3)]),
+    Case("vecdot", lambda x, y: L.vecdot(x, y, dim=0), [T("f32", 4, 3, N=0), T("f32", 4, 3, N=0)]),
+    Case("cross", lambda x, y: L.cross(x, y), [T("f32", 4, 3, N=0), T("f32", 1, 3)]),
+    Case("cross_first", lambda x, y: torch.cross(x, y), [T("f32", 2, 3, 4), T("f32", 2, 3, 4)]),
+    Case("dist", lambda x, y: torch.dist(x, y, 3), [V, V]),
+    *[Case(f"cdist_{p}", lambda x, y, p=p: torch.cdist(x, y, p), [T("f32", 2, 4, 3), T("f32", 2, 5, 3)], tol=TOL)
+      for p in (0.0, 1.0, 2.0, 3.0, float("inf"))],
+    Case("pdist", lambda x: torch.nn.functional.pdist(x), [T("f32", 5, 3)]),
+    Case("cosine_similarity", lambda x, y: torch.cosine_similarity(x, y), [T("f32", 4, 3, N=0), T("f32", 3)]),
+    *[Case(f"renorm_{p}", lambda x, p=p: torch.renorm(x, p, 1, 3.0), [T("f32", 4, 3, 2, N=0)]) for p in (1, 2)],
+    Case("cov", lambda x: torch.cov(x), [T("f32", 3, 6, N=1)], modes=("trace",)),
+    Case("cov_vector", lambda x: torch.cov(x, correction=0), [V], modes=("trace",)),
+    Case("cov_weights", lambda x, f, a: torch.cov(x, fweights=f, aweights=a),
+         [T("f32", 3, 6), T("i64", 6, low=1, high=4), T("f32", 6, low=0.1, high=1)], modes=("trace",)),
+    Case("corrcoef", lambda x: torch.corrcoef(x), [T("f32", 3, 6)], modes=("trace",)),
+]
