@@ -86,8 +86,10 @@ void Squeeze(Op& op) {
       ones.push_back(axis);
     }
   }
-  const int rank = op.OutShape() ? static_cast<int>(op.OutShape()->size()) : x.rank() - static_cast<int>(ones.size());
-  const int gone = x.rank() - rank - static_cast<int>(ones.size());
+  const int num_ones = static_cast<int>(ones.size());
+  const int rank =
+      op.OutShape() ? static_cast<int>(op.OutShape()->size()) : x.rank() - num_ones;
+  const int gone = x.rank() - rank - num_ones;
   if (gone == static_cast<int>(dynamic.size())) {
     ones.insert(ones.end(), dynamic.begin(), dynamic.end());
   } else if (!op.Require(gone == 0, "which dynamic axes have size 1 is not known")) {
@@ -161,7 +163,7 @@ void BroadcastTensors(Op& op) {
   op.Return(Item::List(Broadcast(op.b, op.Tensors("tensors"))));
 }
 
-// x with at least `rank` axes; 1-D data lies along the last axis of two and the middle one of three.
+// x with at least `rank` axes; 1-D data lies along the last of two axes, the middle one of three.
 Val AtLeast(Builder& b, Val x, int rank) {
   if (!x || x.rank() >= rank) return x;
   if (rank == 1) return b.Unsqueeze(x, {0});
