@@ -27,6 +27,26 @@ class Net(torch.nn.Module):
         return torch.ops.mykernels.leaky_square(x, 0.25).sum(1)
 
 
+class Branching(torch.nn.Module):
+    def forward(self, n: int, x):
+        if bool(x.sum() > 0):
+            x = x * 2
+        for i in range(n):
+            x = x + i
+        return x
+
+
+def operators(graph):
+    """(domain, operator) of every node, inner graphs included."""
+    found = set()
+    for node in graph.node:
+        found.add((node.domain, node.op_type))
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                found |= operators(attribute.g)
+    return found
+
+
 @unittest.skipUnless((BIN / "onnx-capture-torch").exists(), "built without LibTorch")
 class TorchLibraryTest(unittest.TestCase):
     @classmethod
@@ -62,6 +82,15 @@ class TorchLibraryTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         model = onnx.load(self.folder / "m.onnx")
         self.assertEqual([(node.domain, node.op_type) for node in model.graph.node][0], ("mykernels", "leaky_square"))
+
+    def test_control_flow_as_captured(self):
+        torch.jit.script(Branching()).save(self.folder / "branch.pt")
+        arguments = ["--model", self.folder / "branch.pt", "--output", self.folder / "branch.onnx", "--inputs", "n:int=3",
+                     "--inputs", "x:float32[N=4,3]"]
+        for export_type, expected in (("raw", {("prim", "If"), ("prim", "Loop"), ("aten", "mul")}),
+                                      ("aten", {("", "If"), ("", "Loop"), ("org.pytorch.aten", "ATen")})):
+            subprocess.run([BIN / "onnx-export", "export", *arguments, "--operator-export-type", export_type], check=True)
+            self.assertLessEqual(expected, operators(onnx.load(self.folder / "branch.onnx").graph))
 
     def test_a_library_that_does_not_load(self):
         done = self.export("--torch-library", self.folder / "absent.so")
