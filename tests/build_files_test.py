@@ -14,6 +14,30 @@ class BuildFilesTest(unittest.TestCase):
         result = subprocess.run([ROOT / "tools/generate_build_files", "--check"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_folders_depend_on_what_they_include(self):
+        # Bazel's sandbox would find what is missing here, but not what is too much.
+        cmake_files = [*(ROOT / "exporter").rglob("CMakeLists.txt"), *(ROOT / "cache").rglob("CMakeLists.txt")]
+        folders = {}
+        for path in cmake_files:
+            library = re.search(r"^rules_onnx_library\(([^)]*)\)", path.read_text(), re.MULTILINE)
+            if library:
+                words = library[1].split()
+                at = words.index("TEST_DEPS") if "TEST_DEPS" in words else len(words)
+                names = [{word for word in part if "/" in word or word == "cache"} for part in (words[:at], words[at:])]
+                folders[str(path.parent.relative_to(ROOT))] = names
+        for folder, (deps, test_deps) in folders.items():
+            included = {False: set(), True: set()}
+            for path in (ROOT / folder).iterdir():
+                if path.suffix in (".cc", ".h"):
+                    is_test = bool(re.search(r"_test(_util)?\.", path.name))
+                    headers = re.findall(r'#include "([^"]+)/[^/"]+"', path.read_text())
+                    included[is_test] |= {name for name in headers if name in folders and name != folder}
+            ours = {name for name in deps if not name.startswith("third_party/")}
+            self.assertEqual(ours, included[False], f"DEPS of {folder}/CMakeLists.txt")
+            needed = {name for name in included[True] - included[False] if not name.startswith("third_party/")}
+            self.assertEqual({name for name in test_deps if not name.startswith("third_party/")}, needed,
+                             f"TEST_DEPS of {folder}/CMakeLists.txt")
+
     def test_same_third_party_libraries(self):
         cmake = (ROOT / "cmake/RulesOnnxThirdParty.cmake").read_text()
         targets = set(re.findall(r"^ *rules_onnx_third_party\((\w+)", cmake, re.MULTILINE)) | {"onnx"}
