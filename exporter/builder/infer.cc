@@ -336,7 +336,10 @@ OptShape InferShape(absl::string_view op, const Vals& in, const Attrs& attrs, si
       op == "GridSample") {
     return SameRank(in[0]);
   }
-  if (op == "Gemm") return Shape(2);
+  if (op == "Gemm") {
+    return Shape{in[0].dim(IntAttr(attrs, "transA", 0) ? 1 : 0),
+                 in[1].dim(IntAttr(attrs, "transB", 0) ? 0 : 1)};
+  }
   return std::nullopt;
 }
 

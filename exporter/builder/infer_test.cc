@@ -71,6 +71,7 @@ TEST_F(InferTest, Products) {
   EXPECT_EQ(ShapeText(b.MatMul(Input({n, 2, 3}), Input({3, 5}))), "[N, 2, 5]");
   EXPECT_EQ(ShapeText(b.MatMul(Input({3}), Input({n, 3, 5}))), "[N, 5]");
   EXPECT_EQ(ShapeText(b.MatMul(Input({3}), Input({3}))), "[]");
+  EXPECT_EQ(ShapeText(b.Op("Gemm", {Input({n, 3}), Input({5, 3})}, {{"transB", 1}})), "[N, 5]");
 }
 
 }  // namespace

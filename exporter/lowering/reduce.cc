@@ -125,14 +125,21 @@ void ArgReduce(Op& op, bool largest) {
 void Argmax(Op& op) { ArgReduce(op, true); }
 void Argmin(Op& op) { ArgReduce(op, false); }
 
-// any: the largest of the truth values; all: the smallest.
-template <const char* kOnnxOp>
-void Truth(Op& op) {
-  Builder& b = op.b;
-  const Val x = b.Cast(op.Tensor("self", DType::kBool), DType::kInt32);
-  const Val result = b.Reduce(kOnnxOp, x, DimAxes(op, x), Keepdim(op));
-  // PyTorch keeps uint8 for uint8.
-  op.Return(b.Cast(b.Cast(result, DType::kBool), op.OutDType()));
+// Some element is true: the count of those that are is not 0, of none included.
+Val AnyOf(Op& op, Val truth) {
+  const Val count = op.b.Reduce("ReduceSum", op.b.Cast(truth, DType::kInt64),
+                                DimAxes(op, truth), Keepdim(op));
+  return op.b.Greater(count, op.b.Int(0));
+}
+
+// PyTorch keeps uint8 for uint8.
+void Any(Op& op) {
+  op.Return(op.b.Cast(AnyOf(op, op.Tensor("self", DType::kBool)), op.OutDType()));
+}
+
+void All(Op& op) {
+  const Val fails = op.b.Not(op.Tensor("self", DType::kBool));
+  op.Return(op.b.Cast(op.b.Not(AnyOf(op, fails)), op.OutDType()));
 }
 
 void LogSumExp(Op& op) {
@@ -264,8 +271,8 @@ const Family kReduce = {"reduce", {
     {"aten::aminmax", Aminmax},
     {"aten::argmax", Argmax},
     {"aten::argmin", Argmin},
-    {"aten::any", Truth<kReduceMax>},
-    {"aten::all", Truth<kReduceMin>},
+    {"aten::any", Any},
+    {"aten::all", All},
     {"aten::logsumexp", LogSumExp},
     {"aten::special_logsumexp", LogSumExp},
     {"aten::var", Var},

@@ -55,11 +55,23 @@ ModelProto WithoutWeights(const Skeleton& skeleton) {
   return model;
 }
 
-void Infer(bool strict, ModelProto* model) {
-  const onnx::ShapeInferenceOptions options(strict, strict ? 1 : 0, true);
+void Infer(bool strict, bool data_propagation, ModelProto* model) {
+  const onnx::ShapeInferenceOptions options(strict, strict ? 1 : 0, data_propagation);
   std::unordered_map<std::string, onnx::TensorShapeProto> shape_data;
   onnx::shape_inference::InferShapes(*model, onnx::OpSchemaRegistry::Instance(), options,
                                      &shape_data);
+}
+
+// ONNX's data propagation takes any small tensor for a shape and fails where those have a rank or a
+// broadcast that shapes don't: only what inference without it refuses as well is an error.
+void InferStrictly(ModelProto* model) {
+  ModelProto with_data = *model;
+  try {
+    Infer(/*strict=*/true, /*data_propagation=*/true, &with_data);
+    model->Swap(&with_data);
+  } catch (const std::exception&) {
+    Infer(/*strict=*/true, /*data_propagation=*/false, model);
+  }
 }
 
 // Where the nodes of a graph and of those inside it come from, by their names.
@@ -135,7 +147,7 @@ absl::Status CheckModel(const builder::Model& model, const std::map<int32_t, std
   ModelProto checked = WithoutWeights(*skeleton);
   try {
     onnx::checker::check_model(checked);
-    Infer(/*strict=*/true, &checked);
+    InferStrictly(&checked);
   } catch (const std::exception& error) {
     return Report(model, sources).FromOnnx(error.what());
   }
@@ -148,7 +160,7 @@ absl::Status CheckModel(const builder::Model& model, const std::map<int32_t, std
 void InferTypes(Skeleton* skeleton) {
   ModelProto inferred = WithoutWeights(*skeleton);
   try {
-    Infer(/*strict=*/false, &inferred);
+    Infer(/*strict=*/false, /*data_propagation=*/true, &inferred);
   } catch (const std::exception&) {
     // What was inferred before the fault is as good as any.
   }

@@ -1,0 +1,107 @@
+"""Rows of linear.cc, conv.cc, norm.cc, attention.cc, encoder.cc, dropout.cc."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from case import Case, T
+
+torch.manual_seed(7)
+
+
+def module(build):
+    torch.manual_seed(3)
+    return build().eval()
+
+
+X = T("f32", 3, 4, N=0)
+IMAGE = T("f32", 2, 4, 9, 8, N=0, H=2)
+LINE = T("f32", 2, 4, 11, N=0, L=2)
+CUBE = T("f32", 2, 4, 5, 6, 7, N=0)
+SEQUENCE = T("f32", 2, 6, 8, N=0, S=1)
+Q, K, V = (T("f32", 2, 4, s, 8, N=0) for s in (5, 7, 7))
+
+
+def conv_row(name, build, x, **kwargs):
+    return Case(name, module(build), [x], tol=(1e-4, 1e-5), **kwargs)
+
+
+class WithStatistics(nn.Module):
+    """batch_norm with the statistics of the batch, without running ones."""
+
+    def forward(self, x):
+        return F.batch_norm(x, None, None, training=True)
+
+
+ROWS = [
+    Case("matmul_2d", torch.matmul, [X, T("f32", 4, 5)]),
+    Case("matmul_batch", torch.matmul, [T("f32", 2, 1, 3, 4, N=0), T("f32", 5, 4, 2)]),
+    Case("matmul_vector", torch.matmul, [T("f32", 4), T("f32", 2, 4, 3, N=0)]),
+    Case("matmul_i64", torch.matmul, [T("i64", 3, 4, N=0), T("i64", 4, 2)]),
+    Case("matmul_u8", torch.matmul, [T("u8", 3, 4, N=0), T("u8", 4, 2)]),
+    Case("matmul_f64", torch.matmul, [T("f64", 3, 4, N=0), T("f64", 4, 2)]),
+    Case("mm", torch.mm, [X, T("f32", 4, 5)]),
+    Case("bmm", torch.bmm, [T("f32", 2, 3, 4, N=0), T("f32", 2, 4, 5, N=0)]),
+    Case("mv", torch.mv, [X, T("f32", 4)]),
+    Case("dot", torch.dot, [T("f32", 4), T("f32", 4)]),
+    Case("inner", torch.inner, [T("f32", 2, 3, 4, N=0), T("f32", 5, 4)]),
+    Case("outer", torch.outer, [T("f32", 3, N=0), T("f32", 4)]),
+    Case("addmm", lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), [T("f32", 5), X, T("f32", 4, 5)]),
+    Case("addmm_beta_zero", lambda c, a, b: torch.addmm(c * float("nan"), a, b, beta=0), [T("f32", 5), X, T("f32", 4, 5)]),
+    Case("addmm_i64", torch.addmm, [T("i64", 5), T("i64", 3, 4, N=0), T("i64", 4, 5)]),
+    Case("addbmm", torch.addbmm, [T("f32", 3, 5), T("f32", 2, 3, 4, N=0), T("f32", 2, 4, 5, N=0)]),
+    Case("baddbmm", lambda c, a, b: torch.baddbmm(c, a, b, beta=2, alpha=0.5),
+         [T("f32", 3, 5), T("f32", 2, 3, 4, N=0), T("f32", 2, 4, 5, N=0)]),
+    Case("addmv", torch.addmv, [T("f32", 3, N=0), X, T("f32", 4)]),
+    Case("addr", torch.addr, [X, T("f32", 3, N=0), T("f32", 4)]),
+    Case("bilinear", module(lambda: nn.Bilinear(3, 4, 5)), [T("f32", 2, 3, N=0), T("f32", 2, 4, N=0)]),
+    Case("linear", module(lambda: nn.Linear(4, 5)), [X]),
+    Case("linear_batch", module(lambda: nn.Linear(4, 5)), [T("f32", 2, 3, 4, N=0)]),
+    Case("linear_no_bias", module(lambda: nn.Linear(4, 5, bias=False)), [X]),
+    Case("linear_vector", module(lambda: nn.Linear(4, 5)), [T("f32", 4)]),
+    # convolutions
+    conv_row("conv1d", lambda: nn.Conv1d(4, 6, 3, 2, 1), LINE),
+    conv_row("conv2d_groups", lambda: nn.Conv2d(4, 6, (3, 2), (2, 1), (1, 0), (1, 2), groups=2), IMAGE),
+    conv_row("conv2d_same", lambda: nn.Conv2d(4, 3, (4, 3), padding="same"), IMAGE),
+    conv_row("conv2d_valid", lambda: nn.Conv2d(4, 3, 3, padding="valid"), IMAGE),
+    conv_row("conv2d_unbatched", lambda: nn.Conv2d(4, 3, 3), T("f32", 4, 6, 7)),
+    conv_row("conv3d", lambda: nn.Conv3d(4, 2, 3, 1, 1), CUBE),
+    conv_row("conv_transpose1d", lambda: nn.ConvTranspose1d(4, 6, 3, 2, 1, output_padding=1), LINE),
+    conv_row("conv_transpose2d", lambda: nn.ConvTranspose2d(4, 6, 3, (2, 3), 1, (1, 2), groups=2, dilation=(1, 2)), IMAGE),
+    conv_row("conv_transpose3d", lambda: nn.ConvTranspose3d(4, 2, 2, 2), CUBE),
+    Case("conv_computed_weight", lambda x, w: F.conv2d(x, w * 2), [IMAGE, T("f32", 3, 4, 2, 2)], tol=(1e-4, 1e-5)),
+    Case("conv_tbc", lambda x, w, b: torch.conv_tbc(x, w, b, 1), [T("f32", 7, 2, 4), T("f32", 3, 4, 5), T("f32", 5)],
+         tol=(1e-4, 1e-5)),
+    # normalizations
+    conv_row("batch_norm", lambda: nn.BatchNorm2d(4), IMAGE),
+    conv_row("batch_norm_plain", lambda: nn.BatchNorm1d(4, affine=False), LINE),
+    conv_row("batch_norm_statistics", WithStatistics, IMAGE),
+    conv_row("layer_norm", lambda: nn.LayerNorm((4, 8)), T("f32", 3, 4, 8, N=0)),
+    conv_row("layer_norm_plain", lambda: nn.LayerNorm(8, elementwise_affine=False), SEQUENCE),
+    conv_row("layer_norm_no_bias", lambda: nn.LayerNorm(8, bias=False), SEQUENCE),
+    conv_row("group_norm", lambda: nn.GroupNorm(2, 4), IMAGE),
+    conv_row("group_norm_plain", lambda: nn.GroupNorm(2, 4, affine=False), LINE),
+    conv_row("instance_norm", lambda: nn.InstanceNorm2d(4, affine=True), IMAGE),
+    conv_row("rms_norm", lambda: nn.RMSNorm(8), SEQUENCE),
+    conv_row("weight_norm", lambda: nn.utils.weight_norm(nn.Linear(8, 3)), SEQUENCE),
+    # attention
+    Case("attention", F.scaled_dot_product_attention, [Q, K, V], tol=(1e-4, 1e-5)),
+    Case("attention_causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [Q, K, V],
+         tol=(1e-4, 1e-5)),
+    Case("attention_scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), [Q, K, V], tol=(1e-4, 1e-5)),
+    Case("attention_mask", F.scaled_dot_product_attention, [Q, K, V, T("f32", 5, 7)], tol=(1e-4, 1e-5)),
+    Case("attention_bool_mask", F.scaled_dot_product_attention, [Q, K, V, T("bool", 2, 1, 5, 7, N=0)], tol=(1e-4, 1e-5)),
+    Case("attention_nothing_seen", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m & False),
+         [Q, K, V, T("bool", 5, 7)], tol=(1e-4, 1e-5)),
+    Case("attention_grouped", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+         [T("f32", 2, 6, 5, 8, N=0), T("f32", 2, 2, 7, 8, N=0), T("f32", 2, 2, 7, 8, N=0)], tol=(1e-4, 1e-5)),
+    Case("multi_head", module(lambda: nn.MultiheadAttention(8, 2, batch_first=True)), [SEQUENCE, SEQUENCE, SEQUENCE],
+         tol=(1e-4, 1e-5)),
+    Case("encoder_layer", module(lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)), [SEQUENCE], tol=(1e-4, 1e-5)),
+    Case("encoder_layer_norm_first", module(lambda: nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", batch_first=True, norm_first=True)),
+         [SEQUENCE], tol=(1e-4, 1e-5)),
+    Case("decoder_layer", module(lambda: nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)), [SEQUENCE, SEQUENCE], tol=(1e-4, 1e-5)),
+    Case("dropout_eval", module(lambda: nn.Dropout(0.5)), [X]),
+    Case("dropout2d_eval", module(lambda: nn.Dropout2d(0.5)), [IMAGE]),
+    Case("alpha_dropout_eval", module(lambda: nn.AlphaDropout(0.5)), [X]),
+]

@@ -1,0 +1,79 @@
+"""Rows of pool.cc, adaptive_pool.cc, resize.cc."""
+
+import itertools
+
+import torch
+from torch.nn import functional as F
+
+from case import Case, T
+
+LINE = T("f32", 2, 3, 11, N=0, L=2)
+IMAGE = T("f32", 2, 3, 9, 10, N=0, H=2, W=3)
+CUBE = T("f32", 1, 2, 5, 6, 7, D=2)
+FIXED = T("f32", 2, 3, 9, 10)
+
+# torch.export ties the size of an axis to its example where pooling rounds it.
+ROUNDED = ("export", "trace")
+
+# kernel, stride, padding: windows that fit, that overhang, and that PyTorch drops in ceil mode
+WINDOWS = [(2, 2, 0), (3, 2, 1), (2, 3, 1), (3, 1, 1), ((2, 3), (3, 2), (1, 0))]
+
+
+def windows(name, fn, **kwargs):
+    rows = []
+    for (i, window), ceil in itertools.product(enumerate(WINDOWS), (False, True)):
+        label = f"{name}_{i}{'_ceil' if ceil else ''}"
+        rows.append(Case(label, lambda x, w=window, c=ceil: fn(x, *w, ceil_mode=c), [IMAGE], tol=(1e-4, 1e-6),
+                         modes=ROUNDED if ceil else None, **kwargs))
+    return rows
+
+
+def resize(name, **how):
+    return Case(name, lambda x: F.interpolate(x, **how), [IMAGE], tol=(1e-4, 1e-5))
+
+
+ROWS = [
+    *windows("max", F.max_pool2d),
+    *windows("avg", F.avg_pool2d),
+    *windows("avg_without_pad", lambda x, k, s, p, ceil_mode: F.avg_pool2d(x, k, s, p, ceil_mode, False)),
+    *windows("avg_divisor", lambda x, k, s, p, ceil_mode: F.avg_pool2d(x, k, s, p, ceil_mode, divisor_override=3)),
+    Case("max1d", lambda x: F.max_pool1d(x, 3, 2, 1), [LINE], modes=ROUNDED),
+    Case("max3d", lambda x: F.max_pool3d(x, 2, 2, 1, ceil_mode=True), [CUBE], modes=ROUNDED),
+    Case("max_dilated", lambda x: F.max_pool2d(x, 3, 1, 1, dilation=2), [IMAGE], since=10),
+    Case("max_unbatched", lambda x: F.max_pool2d(x, 2), [T("f32", 3, 9, 10)]),
+    Case("max_indices", lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), [IMAGE]),
+    Case("max_indices_ceil", lambda x: F.max_pool2d(x, 2, 2, ceil_mode=True, return_indices=True), [IMAGE], modes=ROUNDED),
+    Case("max1d_indices", lambda x: F.max_pool1d(x, 2, return_indices=True), [LINE]),
+    Case("max_f64", lambda x: F.max_pool2d(x, 2), [T("f64", 2, 3, 6, 6, N=0)]),
+    Case("avg1d", lambda x: F.avg_pool1d(x, 3, 2, 1, ceil_mode=True), [LINE], modes=ROUNDED, tol=(1e-4, 1e-6)),
+    Case("avg3d", lambda x: F.avg_pool3d(x, 2, 2, 1), [CUBE], tol=(1e-4, 1e-6)),
+    Case("avg3d_divisor", lambda x: F.avg_pool3d(x, 2, divisor_override=5), [CUBE], tol=(1e-4, 1e-6)),
+    # adaptive
+    *[Case(f"adaptive_avg_{i}", lambda x, s=size: F.adaptive_avg_pool2d(x, s), [IMAGE], tol=(1e-4, 1e-5))
+      for i, size in enumerate([1, (3, 5), (4, 7), (None, 2), (12, 3)])],
+    Case("adaptive_avg_fixed", lambda x: F.adaptive_avg_pool2d(x, (3, 5)), [FIXED], tol=(1e-4, 1e-5)),
+    Case("adaptive_avg_fixed_uneven", lambda x: F.adaptive_avg_pool2d(x, (4, 7)), [FIXED], tol=(1e-4, 1e-5)),
+    Case("adaptive_avg1d", lambda x: F.adaptive_avg_pool1d(x, 4), [LINE], tol=(1e-4, 1e-5)),
+    Case("adaptive_avg3d", lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)), [T("f32", 1, 2, 5, 6, 7)], tol=(1e-4, 1e-5)),
+    *[Case(f"adaptive_max_{i}", lambda x, s=size: F.adaptive_max_pool2d(x, s, return_indices=True), [IMAGE], since=11)
+      for i, size in enumerate([1, (3, 5), (4, 7)])],
+    Case("adaptive_max1d", lambda x: F.adaptive_max_pool1d(x, 4), [LINE], since=11),
+    Case("adaptive_max3d", lambda x: F.adaptive_max_pool3d(x, (2, 3, 4)), [T("f32", 1, 2, 5, 6, 7)], since=11),
+    # interpolation
+    resize("nearest_size", size=(7, 13)),
+    resize("nearest_scale", scale_factor=(1.7, 0.6)),
+    resize("nearest_double", scale_factor=2),
+    resize("nearest_exact", size=(7, 13), mode="nearest-exact"),
+    resize("bilinear_size", size=(7, 13), mode="bilinear"),
+    resize("bilinear_scale", scale_factor=2, mode="bilinear"),
+    resize("bilinear_corners", size=(7, 13), mode="bilinear", align_corners=True),
+    resize("bilinear_to_one", size=(1, 1), mode="bilinear"),
+    Case("bicubic", lambda x: F.interpolate(x, size=(7, 13), mode="bicubic"), [IMAGE], since=11, tol=(1e-4, 1e-5)),
+    Case("bicubic_corners", lambda x: F.interpolate(x, scale_factor=2, mode="bicubic", align_corners=True), [IMAGE],
+         since=11, tol=(1e-4, 1e-5)),
+    Case("linear1d", lambda x: F.interpolate(x, scale_factor=1.5, mode="linear"), [LINE], tol=(1e-4, 1e-5)),
+    Case("trilinear", lambda x: F.interpolate(x, size=(4, 9, 5), mode="trilinear"), [CUBE], tol=(1e-4, 1e-5)),
+    Case("area", lambda x: F.interpolate(x, size=(4, 7), mode="area"), [FIXED], tol=(1e-4, 1e-5)),
+    Case("bilinear_antialias", lambda x: F.interpolate(x, size=(5, 6), mode="bilinear", antialias=True), [IMAGE],
+         since=18, tol=(1e-3, 1e-4)),
+]
