@@ -1,5 +1,5 @@
-// Replaces a standard lowering: GELU by its sigmoid approximation x · sigmoid(1.702 · x), which some
-// accelerators compute in one step.
+// Replaces a standard lowering: GELU by its sigmoid approximation x · sigmoid(1.702 · x), which
+// some accelerators compute in one step.
 #include "exporter/plugin/plugin.h"
 
 namespace {

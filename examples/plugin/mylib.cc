@@ -11,9 +11,9 @@ using rules_onnx::plugin::Op;
 
 // rotate(Tensor x, float angle, int[] axes) -> Tensor
 void Rotate(Op& op) {
-  const auto outputs =
-      op.Custom("com.example.mylib", "Rotate", {op.Tensor("x")},
-                {Attr("angle", op.Float("angle")), Attr("axes", op.Ints("axes"))}, {op.OutputType()});
+  const auto outputs = op.Custom("com.example.mylib", "Rotate", {op.Tensor("x")},
+                                 {Attr("angle", op.Float("angle")), Attr("axes", op.Ints("axes"))},
+                                 {op.OutputType()});
   op.Return(outputs[0]);
 }
 
@@ -22,7 +22,8 @@ void ScaledSoftsign(Op& op) {
   op.Return(op.Node("Mul", {op.Tensor("scale"), op.Node("Softsign", {op.Tensor("x")})}));
 }
 
-// leaky_square(Tensor x, float slope) -> Tensor, of torch_library.cc: x² where x > 0, else slope · x.
+// leaky_square(Tensor x, float slope) -> Tensor, of torch_library.cc: x² where x > 0, else slope ·
+// x.
 void LeakySquare(Op& op) {
   const auto x = op.Tensor("x");
   const auto dtype = op.DTypeOf(x);

@@ -16,8 +16,6 @@ at::Tensor LeakySquare(const at::Tensor& x, double slope) {
 
 }  // namespace
 
-TORCH_LIBRARY(mykernels, library) {
-  library.def("leaky_square(Tensor x, float slope) -> Tensor");
-}
+TORCH_LIBRARY(mykernels, library) { library.def("leaky_square(Tensor x, float slope) -> Tensor"); }
 
 TORCH_LIBRARY_IMPL(mykernels, CPU, library) { library.impl("leaky_square", &LeakySquare); }

@@ -48,9 +48,10 @@ std::string OpsText() {
   for (const lowering::Family* family : lowering::Families()) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", family->name, "\n");
     for (const lowering::Row& row : family->rows) {
-      const std::string overloads = absl::StrJoin(Overloads(row), " ", [](std::string* out, const std::string& name) {
-        out->append(name.empty() ? "(default)" : name);
-      });
+      const std::string overloads =
+          absl::StrJoin(Overloads(row), " ", [](std::string* out, const std::string& name) {
+            out->append(name.empty() ? "(default)" : name);
+          });
       absl::StrAppend(&text, "  ", BaseName(row), "  opset ", row.since_opset);
       if (overloads != "(default)" && !overloads.empty()) absl::StrAppend(&text, "  ", overloads);
       if (!row.note.empty()) absl::StrAppend(&text, "  (", row.note, ")");

@@ -13,8 +13,7 @@ namespace {
 // A node outside of the captured graph, and the values that stand for its operands and results.
 class Scratch {
  public:
-  Scratch(Op& op, std::string name)
-      : op_(op), node_(graph_.NewNode(std::move(name), {})) {
+  Scratch(Op& op, std::string name) : op_(op), node_(graph_.NewNode(std::move(name), {})) {
     node_->scope = op.node.scope;
   }
   ~Scratch() {
@@ -80,13 +79,14 @@ std::vector<Item> Call(Op& op, absl::string_view name, std::vector<CallArg> args
 std::vector<Item> CallOn(Op& op, LoweringFunction function,
                          const std::function<Item(const Item&)>& map,
                          std::vector<ir::Type> outputs) {
-  return CallOnTyped(op, function, [&](const Item& item, const ir::Type&) { return map(item); },
-                     std::move(outputs));
+  return CallOnTyped(
+      op, function, [&](const Item& item, const ir::Type&) { return map(item); },
+      std::move(outputs));
 }
 
-std::vector<Item> CallOnTyped(
-    Op& op, LoweringFunction function,
-    const std::function<Item(const Item&, const ir::Type&)>& map, std::vector<ir::Type> outputs) {
+std::vector<Item> CallOnTyped(Op& op, LoweringFunction function,
+                              const std::function<Item(const Item&, const ir::Type&)>& map,
+                              std::vector<ir::Type> outputs) {
   Scratch scratch(op, op.node.op);
   const std::function<ir::Arg(const ir::Arg&)> copy = [&](const ir::Arg& arg) -> ir::Arg {
     if (arg.is_list()) {

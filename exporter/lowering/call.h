@@ -20,7 +20,8 @@ struct CallArg {
 
   CallArg(std::string name, Val val) : name(std::move(name)), item(val), constant() {}
   CallArg(std::string name, Item item) : name(std::move(name)), item(std::move(item)) {}
-  CallArg(std::string name, ir::Arg constant) : name(std::move(name)), constant(std::move(constant)) {}
+  CallArg(std::string name, ir::Arg constant)
+      : name(std::move(name)), constant(std::move(constant)) {}
 };
 
 // The results of PyTorch operator `name` ("aten::conv2d") on these arguments, by that operator's
@@ -36,9 +37,9 @@ std::vector<Item> CallOn(Op& op, LoweringFunction function,
                          std::vector<ir::Type> outputs);
 
 // The same with the captured type of each value.
-std::vector<Item> CallOnTyped(
-    Op& op, LoweringFunction function,
-    const std::function<Item(const Item&, const ir::Type&)>& map, std::vector<ir::Type> outputs);
+std::vector<Item> CallOnTyped(Op& op, LoweringFunction function,
+                              const std::function<Item(const Item&, const ir::Type&)>& map,
+                              std::vector<ir::Type> outputs);
 
 }  // namespace rules_onnx::lowering
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "exporter/lowering/registry.h"
 #include "exporter/lowering/loop.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -18,18 +18,17 @@ using Ints = std::vector<int64_t>;
 // The largest float32 that is no larger: `overlap > threshold` gives the same for float32 overlaps.
 float RoundDown(double threshold) {
   const float nearest = static_cast<float>(threshold);
-  return nearest > threshold
-             ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
-             : nearest;
+  return nearest > threshold ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
+                             : nearest;
 }
 
 Val Native(Builder& b, Val boxes, Val scores, double threshold) {
   const Val limit = b.Scalar(RoundDown(threshold), DType::kFloat32);
   const Val most = b.Reshape(b.Size(boxes, 0), Ints{1});
-  const Val selected = b.Op(
-      "NonMaxSuppression",
-      {b.Unsqueeze(boxes, {0}), b.Unsqueeze(scores, {0, 1}), most, b.Reshape(limit, Ints{1})}, {},
-      {DType::kInt64, Shape{Dim::Unknown(), 3}});
+  const Val selected =
+      b.Op("NonMaxSuppression",
+           {b.Unsqueeze(boxes, {0}), b.Unsqueeze(scores, {0, 1}), most, b.Reshape(limit, Ints{1})},
+           {}, {DType::kInt64, Shape{Dim::Unknown(), 3}});
   return b.Squeeze(b.Slice(selected, 1, 2, 3), {1});
 }
 
@@ -52,7 +51,8 @@ Val Overlaps(Builder& b, Val boxes, double threshold) {
   return b.Greater(b.Div(both, either), b.Scalar(limit, dtype));
 }
 
-// Goes through the boxes by falling score; one that is still there drops the later ones it overlaps.
+// Goes through the boxes by falling score; one that is still there drops the later ones it
+// overlaps.
 Val Greedy(Builder& b, Val boxes, Val scores, double threshold) {
   const Val count = b.Size(boxes, 0);
   const Val order = b.TopK(scores, count, 0, /*largest=*/true)[1];
@@ -136,7 +136,8 @@ Corners AxisCorners(Builder& b, const Deform& d, Val offset, int axis) {
     tap_places.push_back(place * d.dilation[axis] - d.padding[axis]);
   }
   const Val steps = b.Mul(Iota(b, b.Size(offset, 3 + axis)), b.Int(d.stride[axis]));
-  const Val places = b.Add(AlongAxis(b, b.Ints(tap_places), 2, 5), AlongAxis(b, steps, 3 + axis, 5));
+  const Val places =
+      b.Add(AlongAxis(b, b.Ints(tap_places), 2, 5), AlongAxis(b, steps, 3 + axis, 5));
   const Val point = b.Add(b.Cast(places, dtype), offset);
   const Val floor = b.Unary("Floor", point);
   const Val above = b.Sub(point, floor);
@@ -168,8 +169,8 @@ Val Sample(Builder& b, const Deform& d) {
     const Val offset = b.Squeeze(b.Slice(offsets, 3, axis, axis + 1), {3});
     corners[axis] = AxisCorners(b, d, offset, axis);
   }
-  const Val plane = b.Add(b.Mul(AlongAxis(b, Iota(b, batch), 0, 5), groups),
-                          AlongAxis(b, Iota(b, groups), 1, 5));
+  const Val plane =
+      b.Add(b.Mul(AlongAxis(b, Iota(b, batch), 0, 5), groups), AlongAxis(b, Iota(b, groups), 1, 5));
   Val mask = d.mask ? b.Reshape(d.mask, b.Vector({batch, groups, taps, oh, ow})) : Val();
   Val sum = b.Scalar(0, dtype);
   for (const int i : {0, 1}) {
@@ -189,9 +190,9 @@ Val ComposedDeform(Op& op, const Deform& d) {
   const Val batch = b.Size(d.x, 0), groups = b.Int(d.groups);
   const Val oh = b.Size(d.offset, 2), ow = b.Size(d.offset, 3);
   const Val taps = b.Int(d.kernel[0] * d.kernel[1]);
-  const Val columns = b.Reshape(
-      b.Transpose(Sample(b, d), {0, 1, 5, 2, 3, 4}),
-      b.Vector({batch, groups, b.Mul(b.Size(d.weight, 1), taps), b.Mul(oh, ow)}));
+  const Val columns =
+      b.Reshape(b.Transpose(Sample(b, d), {0, 1, 5, 2, 3, 4}),
+                b.Vector({batch, groups, b.Mul(b.Size(d.weight, 1), taps), b.Mul(oh, ow)}));
   const Val out = b.Size(d.weight, 0);
   const Val weight = b.Reshape(d.weight, b.Vector({groups, b.Div(out, groups), b.Int(-1)}));
   const Val y = b.Reshape(b.MatMul(weight, columns), b.Vector({batch, out, oh, ow}));

@@ -65,7 +65,9 @@ std::shared_ptr<Graph> LowerBlock(Op& op, const ir::Block& block, const std::str
         op.lowering.LowerNodes(block);
         Vals results;
         for (const Item& item : op.lowering.Results(block)) {
-          if (!op.Require(item.is_val() || item.failed(), "a block gives a value that is no tensor")) break;
+          if (!op.Require(item.is_val() || item.failed(),
+                          "a block gives a value that is no tensor"))
+            break;
           results.push_back(item.val);
         }
         return results;
@@ -106,7 +108,8 @@ std::optional<Attr> AttributeOf(const std::string& name, const ir::Arg& arg) {
     return Attr(name, List<int64_t>(list, [](const ir::Arg& a) { return int64_t{a.as_bool()}; }));
   }
   if (All(list, &ir::Arg::is_float)) {
-    return Attr(name, List<float>(list, [](const ir::Arg& a) { return static_cast<float>(a.as_float()); }));
+    return Attr(
+        name, List<float>(list, [](const ir::Arg& a) { return static_cast<float>(a.as_float()); }));
   }
   if (All(list, &ir::Arg::is_string)) {
     return Attr(name, List<std::string>(list, [](const ir::Arg& a) { return a.as_string(); }));
@@ -118,7 +121,8 @@ std::optional<std::vector<ValueType>> ForeignTypes(Op& op) {
   std::vector<ValueType> types;
   for (size_t i = 0; i < op.num_outputs(); ++i) {
     const ir::Type& type = op.OutType(i);
-    const bool list = type.is_list() && (type.elements[0].is_tensor() || type.elements[0].is_number());
+    const bool list =
+        type.is_list() && (type.elements[0].is_tensor() || type.elements[0].is_number());
     if (type.is_tensor() || type.is_number() || list) types.push_back(Lowering::TypeOf(type));
     if (types.size() <= i || types[i].dtype == DType::kUndefined) {
       op.Fail(absl::StrCat("its result of type ", type.ToString(), " is no ONNX type"));
@@ -138,7 +142,8 @@ ForeignNode AtenNode(const ir::Node& node) {
   const std::string base(node.base_op().substr(sizeof("aten::") - 1));
   const size_t dot = node.op.find('.');
   const std::string overload = dot == std::string::npos ? "" : node.op.substr(dot + 1);
-  return {"org.pytorch.aten", "ATen",
+  return {"org.pytorch.aten",
+          "ATen",
           {{"operator", Attr::Data(base)}, {"overload_name", Attr::Data(overload)}}};
 }
 

@@ -12,11 +12,11 @@ namespace rules_onnx::lowering {
 
 // What becomes of operators (torch.onnx.OperatorExportTypes).
 enum class ExportType {
-  kOnnx,         // ONNX nodes; an operator that has no such form is refused
-  kAten,         // every ATen operator that gives tensors: a node ATen of org.pytorch.aten
-  kAtenFallback, // such nodes for ATen operators that have no ONNX form
-  kRaw,          // every operator: a node of its own namespace, blocks as graph attributes
-  kFallthrough,  // nodes of their own namespace for operators that have no ONNX form
+  kOnnx,          // ONNX nodes; an operator that has no such form is refused
+  kAten,          // every ATen operator that gives tensors: a node ATen of org.pytorch.aten
+  kAtenFallback,  // such nodes for ATen operators that have no ONNX form
+  kRaw,           // every operator: a node of its own namespace, blocks as graph attributes
+  kFallthrough,   // nodes of their own namespace for operators that have no ONNX form
 };
 // "onnx", "aten", "aten_fallback", "raw", "fallthrough".
 std::optional<ExportType> ParseExportType(absl::string_view name);

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/registry.h"
 #include "exporter/lowering/quantized.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -80,7 +80,8 @@ void DequantizeSelf(Op& op) {
 }
 
 bool RequireQuantized(Op& op, const Item& item) {
-  return !item.failed() && op.Require(item.is_quantized(), "scale and zero point are not known here");
+  return !item.failed() &&
+         op.Require(item.is_quantized(), "scale and zero point are not known here");
 }
 
 void IntRepr(Op& op) {
@@ -136,12 +137,14 @@ void Fake(Op& op) {
   Builder& b = op.b;
   const absl::string_view input = op.node.Find("self") != nullptr ? "self" : "input";
   const absl::string_view scale_name = op.node.Find("scales") != nullptr ? "scales" : "scale";
-  const absl::string_view zero_name = op.node.Find("zero_points") != nullptr ? "zero_points" : "zero_point";
+  const absl::string_view zero_name =
+      op.node.Find("zero_points") != nullptr ? "zero_points" : "zero_point";
   const Val x = op.Tensor(input);
   const bool per_channel = op.node.Find("axis") != nullptr;
   const int axis = per_channel ? op.Axis("axis", x) : -1;
   const Val scale = per_channel ? op.Tensor(scale_name, kFloat) : Number(op, scale_name, kFloat);
-  const Val zero_point = per_channel ? op.Tensor(zero_name) : op.b.Reshape(op.Tensor(zero_name), std::vector<int64_t>{});
+  const Val zero_point = per_channel ? op.Tensor(zero_name)
+                                     : op.b.Reshape(op.Tensor(zero_name), std::vector<int64_t>{});
   if (op.failed() || !x || !zero_point) return;
   const int64_t min = op.Int("quant_min"), max = op.Int("quant_max");
   const DType dtype = StorageFor(min, max);
@@ -174,8 +177,9 @@ bool IsStorage(DType dtype) {
 Quantization Decomposed(Op& op, Val x, DType dtype) {
   Quantization q;
   q.dtype = dtype;
-  if (!op.Require(IsStorage(dtype), absl::StrCat("quantization to ", std::string(ir::DTypeName(dtype)),
-                                                 " has no ONNX form"))) {
+  if (!op.Require(IsStorage(dtype),
+                  absl::StrCat("quantization to ", std::string(ir::DTypeName(dtype)),
+                               " has no ONNX form"))) {
     return q;
   }
   if (op.node.Find("axis") == nullptr) {
@@ -184,8 +188,9 @@ Quantization Decomposed(Op& op, Val x, DType dtype) {
   } else {
     q.axis = op.Axis("axis", x);
     q.scale = op.Tensor("scales", kFloat);
-    q.zero_point = op.Has("zero_points") ? op.Tensor("zero_points", dtype)
-                                         : Filled(op.b, op.b.ShapeOf(q.scale), op.b.ScalarInt(0, dtype));
+    q.zero_point = op.Has("zero_points")
+                       ? op.Tensor("zero_points", dtype)
+                       : Filled(op.b, op.b.ShapeOf(q.scale), op.b.ScalarInt(0, dtype));
   }
   q.min = Bound(op, "quant_min");
   q.max = Bound(op, "quant_max");
@@ -212,7 +217,9 @@ void QuantizeToken(Op& op) {
   const DType dtype = op.Dtype("dtype", DType::kInt8);
   const Val scale = op.Tensor("scales", kFloat), shift = op.Tensor("zero_points", kFloat);
   const Val q = b.Unary("Round", b.Add(b.Div(x, scale), shift));
-  const auto bound = [&](const char* name) { return b.Scalar(static_cast<double>(op.Int(name)), kFloat); };
+  const auto bound = [&](const char* name) {
+    return b.Scalar(static_cast<double>(op.Int(name)), kFloat);
+  };
   op.Return(b.Cast(b.Clip(q, bound("quant_min"), bound("quant_max")), dtype));
 }
 
@@ -244,7 +251,9 @@ void QuantizeGroups(Op& op) {
   const Val x = op.Tensor("input", kFloat);
   if (!x) return;
   const Groups g = ReadGroups(op, x);
-  const auto bound = [&](const char* name) { return b.Scalar(static_cast<double>(op.Int(name)), kFloat); };
+  const auto bound = [&](const char* name) {
+    return b.Scalar(static_cast<double>(op.Int(name)), kFloat);
+  };
   const Val q = b.Unary("Round", b.Add(b.Div(g.x, g.scale), g.shift));
   const Val cut = b.Clip(q, bound("quant_min"), bound("quant_max"));
   op.Return(b.Cast(ReshapeLike(b, cut, x), op.OutDType()));
@@ -267,8 +276,8 @@ void ChooseParameters(Op& op) {
   const Val least = b.Min(b.Reduce("ReduceMin", x, {}, false), zero);
   const Val most = b.Max(b.Reduce("ReduceMax", x, {}, false), zero);
   const Val scale = b.Max(b.Div(b.Sub(most, least), number(high - low)), op.Scalar("eps", kFloat));
-  const Val shift = b.Clip(b.Sub(number(low), b.Unary("Round", b.Div(least, scale))), number(low),
-                           number(high));
+  const Val shift =
+      b.Clip(b.Sub(number(low), b.Unary("Round", b.Div(least, scale))), number(low), number(high));
   const std::vector<int64_t> one = {1};
   op.Return(Vals{b.Cast(b.Reshape(scale, one), DType::kFloat64),
                  b.Cast(b.Reshape(shift, one), DType::kInt64)});
@@ -285,7 +294,8 @@ void ChooseTokenParameters(Op& op) {
   const Val most = b.Max(b.Reduce("ReduceMax", x, {-1}, true), zero);
   const Val smallest = b.Scalar(std::numeric_limits<float>::epsilon(), dtype);
   const Val scale = b.Max(b.Div(b.Sub(most, least), b.Scalar(255, dtype)), smallest);
-  const Val from_least = b.Sub(low, b.Div(least, scale)), from_most = b.Sub(high, b.Div(most, scale));
+  const Val from_least = b.Sub(low, b.Div(least, scale)),
+            from_most = b.Sub(high, b.Div(most, scale));
   const Val errors = b.Add(b.Add(low, b.Div(least, scale)), b.Add(high, b.Div(most, scale)));
   const Val shift = b.Where(b.Greater(errors, zero), from_least, from_most);
   op.Return(Vals{b.Cast(scale, DType::kFloat64),

@@ -25,9 +25,7 @@ bool HasOperator(const Builder& b, DType dtype, int axis) {
   return b.opset() >= (wide ? 21 : axis >= 0 ? 13 : 10);
 }
 
-Attrs AxisAttr(int axis) {
-  return axis < 0 ? Attrs{} : Attrs{{"axis", axis}};
-}
+Attrs AxisAttr(int axis) { return axis < 0 ? Attrs{} : Attrs{{"axis", axis}}; }
 
 }  // namespace
 
@@ -73,8 +71,7 @@ Val Dequantize(Builder& b, Val x, const Quantization& q) {
     return b.Op("DequantizeLinear", {x, q.scale, q.zero_point}, AxisAttr(q.axis), {kFloat});
   }
   const DType wide = q.dtype == DType::kInt32 ? DType::kInt64 : DType::kInt32;
-  const Val steps =
-      b.Sub(b.Cast(x, wide), b.Cast(Aligned(b, q.zero_point, x, q.axis), wide));
+  const Val steps = b.Sub(b.Cast(x, wide), b.Cast(Aligned(b, q.zero_point, x, q.axis), wide));
   return b.Mul(b.Cast(steps, kFloat), Aligned(b, q.scale, x, q.axis));
 }
 
@@ -97,7 +94,8 @@ Quantization QuantizationOf(const Item& item) {
 
 Val Dequantized(Op& op, const Item& item) {
   if (item.failed()) return {};
-  if (!item.is_quantized()) return op.Fail("scale and zero point of a quantized operand are not known");
+  if (!item.is_quantized())
+    return op.Fail("scale and zero point of a quantized operand are not known");
   return Dequantize(op.b, item.val, QuantizationOf(item));
 }
 
@@ -143,10 +141,13 @@ std::optional<Quantization> FixedRange(Builder& b, absl::string_view name, DType
 }
 
 bool HandlesQuantized(absl::string_view op) {
-  static const auto* const kOps = new std::set<std::string>{
-      "aten::dequantize", "aten::int_repr", "aten::q_scale", "aten::q_zero_point",
-      "aten::q_per_channel_scales", "aten::q_per_channel_zero_points",
-      "aten::q_per_channel_axis"};
+  static const auto* const kOps = new std::set<std::string>{"aten::dequantize",
+                                                            "aten::int_repr",
+                                                            "aten::q_scale",
+                                                            "aten::q_zero_point",
+                                                            "aten::q_per_channel_scales",
+                                                            "aten::q_per_channel_zero_points",
+                                                            "aten::q_per_channel_axis"};
   return absl::StartsWith(op, "quantized::") || absl::StartsWith(op, "prim::") ||
          kOps->count(std::string(op)) > 0;
 }
@@ -191,8 +192,9 @@ Item MapQuantized(const Item& item, const ir::Type& type, const std::function<It
     std::vector<Item> items;
     for (size_t i = 0; i < item.items.size(); ++i) {
       const size_t element = std::min(i, type.elements.size() - 1);
-      items.push_back(type.elements.empty() ? item.items[i]
-                                            : MapQuantized(item.items[i], type.elements[element], map));
+      items.push_back(type.elements.empty()
+                          ? item.items[i]
+                          : MapQuantized(item.items[i], type.elements[element], map));
     }
     return Item::List(std::move(items));
   }
@@ -221,7 +223,8 @@ bool LowerOnQuantized(Op& op, LoweringFunction function) {
   const bool moves = Movements().count(name) > 0;
   const bool same = SameScale().count(name) > 0;
   if (!moves && !same && !fixed) return false;
-  const bool joined = (name == "cat" || name == "stack" || name == "concat") && SameQuantization(operands);
+  const bool joined =
+      (name == "cat" || name == "stack" || name == "concat") && SameQuantization(operands);
   if (moves || joined) {
     const bool per_channel = first.quantized_axis >= 0;
     if (per_channel && name != "clone" && name != "contiguous" && name != "detach" &&
@@ -229,12 +232,15 @@ bool LowerOnQuantized(Op& op, LoweringFunction function) {
       op.Fail("elements of a tensor that is quantized per channel are moved; dequantize it first");
       return true;
     }
-    const auto integers = [](const Item& item) { return item.is_quantized() ? Item(item.val) : item; };
-    ReturnMapped(op, CallOn(op, function, integers, OutputTypes(op, first.val.dtype())), [&](Val val) {
-      Item item = first;
-      item.val = val;
-      return item;
-    });
+    const auto integers = [](const Item& item) {
+      return item.is_quantized() ? Item(item.val) : item;
+    };
+    ReturnMapped(op, CallOn(op, function, integers, OutputTypes(op, first.val.dtype())),
+                 [&](Val val) {
+                   Item item = first;
+                   item.val = val;
+                   return item;
+                 });
     return true;
   }
   const auto floats = [&](const Item& item) {

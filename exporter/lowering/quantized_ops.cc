@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/call.h"
-#include "exporter/lowering/registry.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/quantized.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -70,7 +70,8 @@ void Through(Op& op, absl::string_view aten, std::initializer_list<absl::string_
     if (arg == nullptr || arg->is_none()) continue;
     bool constant = true;
     arg->ForEachValue([&](ir::Value*) { constant = false; });
-    args.push_back(constant ? CallArg(std::string(name), *arg) : CallArg(std::string(name), op.Arg(name)));
+    args.push_back(constant ? CallArg(std::string(name), *arg)
+                            : CallArg(std::string(name), op.Arg(name)));
   }
   const Item y = Call(op, aten, std::move(args), {FloatType(op)})[0];
   if (op.failed() || y.failed()) return;
@@ -88,7 +89,9 @@ void Relu6(Op& op) { Through(op, "aten::relu6", {}, true); }
 void Clamp(Op& op) { Through(op, "aten::clamp", {"min", "max"}, true); }
 void Threshold(Op& op) { Through(op, "aten::threshold", {"threshold", "value"}, true); }
 void Prelu(Op& op) { Through(op, "aten::prelu", {"weight"}); }
-void LayerNorm(Op& op) { Through(op, "aten::layer_norm", {"normalized_shape", "weight", "bias", "eps"}); }
+void LayerNorm(Op& op) {
+  Through(op, "aten::layer_norm", {"normalized_shape", "weight", "bias", "eps"});
+}
 void GroupNorm(Op& op) { Through(op, "aten::group_norm", {"num_groups", "weight", "bias", "eps"}); }
 
 // PyTorch only quantizes again.
@@ -98,10 +101,15 @@ void InstanceNorm(Op& op) {
   const Val x = Input(op);
   if (op.failed() || !x) return;
   const Item y = Call(op, "aten::instance_norm",
-                      {{"input", x}, {"weight", op.Arg("weight")}, {"bias", op.Arg("bias")},
-                       {"running_mean", ir::Arg()}, {"running_var", ir::Arg()},
-                       {"use_input_stats", ir::Arg(true)}, {"momentum", ir::Arg(0.1)},
-                       {"eps", ir::Arg(op.Float("eps"))}, {"cudnn_enabled", ir::Arg(false)}},
+                      {{"input", x},
+                       {"weight", op.Arg("weight")},
+                       {"bias", op.Arg("bias")},
+                       {"running_mean", ir::Arg()},
+                       {"running_var", ir::Arg()},
+                       {"use_input_stats", ir::Arg(true)},
+                       {"momentum", ir::Arg(0.1)},
+                       {"eps", ir::Arg(op.Float("eps"))},
+                       {"cudnn_enabled", ir::Arg(false)}},
                       {FloatType(op)})[0];
   ReturnQuantized(op, y.val);
 }
@@ -111,10 +119,15 @@ void BatchNorm(Op& op) {
   const Val x = Input(op);
   if (op.failed() || !x) return;
   const Item y = Call(op, "aten::batch_norm",
-                      {{"input", x}, {"weight", op.Arg("weight")}, {"bias", op.Arg("bias")},
-                       {"running_mean", op.Arg("mean")}, {"running_var", op.Arg("var")},
-                       {"training", ir::Arg(false)}, {"momentum", ir::Arg(0.1)},
-                       {"eps", ir::Arg(op.Float("eps"))}, {"cudnn_enabled", ir::Arg(false)}},
+                      {{"input", x},
+                       {"weight", op.Arg("weight")},
+                       {"bias", op.Arg("bias")},
+                       {"running_mean", op.Arg("mean")},
+                       {"running_var", op.Arg("var")},
+                       {"training", ir::Arg(false)},
+                       {"momentum", ir::Arg(0.1)},
+                       {"eps", ir::Arg(op.Float("eps"))},
+                       {"cudnn_enabled", ir::Arg(false)}},
                       {FloatType(op)})[0];
   ReturnQuantized(op, kRelu ? op.b.Unary("Relu", y.val) : y.val);
 }
@@ -122,7 +135,8 @@ void BatchNorm(Op& op) {
 // Elements are chosen by their integers.
 void MaxPool(Op& op) {
   const Item x = op.Arg("qx");
-  if (!op.Require(x.failed() || x.is_quantized(), "scale and zero point are not known here")) return;
+  if (!op.Require(x.failed() || x.is_quantized(), "scale and zero point are not known here"))
+    return;
   if (x.failed()) return;
   ir::Type type = op.OutType();
   type.dtype = x.val.dtype();
@@ -163,7 +177,8 @@ void AddNumber(Op& op) {
   const auto scale = x.is_quantized() ? x.scale.float_value() : std::nullopt;
   const auto zero = x.is_quantized() ? x.zero_point.int_value() : std::nullopt;
   const auto number = op.KnownFloat("b");
-  if (!op.Require(scale && zero && number, "scale, zero point and number must be known at build time")) {
+  if (!op.Require(scale && zero && number,
+                  "scale, zero point and number must be known at build time")) {
     return;
   }
   const auto [low, high] = RangeOf(x.val.dtype());
@@ -173,7 +188,8 @@ void AddNumber(Op& op) {
   if (moved < low) q.scale = b.Scalar(static_cast<double>(high - moved) / steps * *scale, kFloat);
   if (moved > high) q.scale = b.Scalar(static_cast<double>(moved - low) / steps * *scale, kFloat);
   // The sum that PyTorch's integers stand for: x + scale · shift.
-  Val sum = b.Mul(b.Sub(b.Cast(x.val, kFloat), b.Scalar(static_cast<double>(moved), kFloat)), x.scale);
+  Val sum =
+      b.Mul(b.Sub(b.Cast(x.val, kFloat), b.Scalar(static_cast<double>(moved), kFloat)), x.scale);
   if (kRelu) sum = b.Unary("Relu", sum);
   op.Return(QuantizedItem(b, sum, q));
 }
@@ -184,7 +200,8 @@ void MulNumber(Op& op) {
   Builder& b = op.b;
   const Item x = op.Arg("qa");
   const auto number = op.KnownFloat("b");
-  if (x.failed() || !op.Require(x.is_quantized() && number, "scale and number must be known")) return;
+  if (x.failed() || !op.Require(x.is_quantized() && number, "scale and number must be known"))
+    return;
   const auto [low, high] = RangeOf(x.val.dtype());
   Item y = x;
   if (*number == 0) {
@@ -219,7 +236,8 @@ void Cat(Op& op) {
   if (op.Has("scale")) q.scale = op.Scalar("scale", kFloat);
   if (op.Has("zero_point")) q.zero_point = op.Scalar("zero_point", q.dtype);
   Val y = Call(op, "aten::cat", {{"tensors", Item::List(floats)}, {"dim", ir::Arg(op.Int("dim"))}},
-               {FloatType(op)})[0].val;
+               {FloatType(op)})[0]
+              .val;
   if (kRelu) y = b.Unary("Relu", y);
   if (!op.failed()) op.Return(QuantizedItem(b, y, q));
 }
@@ -234,8 +252,8 @@ void PackLinearFp16(Op& op) {
 }
 
 void PackConv(Op& op) {
-  std::vector<Item> items = {op.Arg("weight"), op.Arg("bias"), op.Arg("stride"), op.Arg("padding"),
-                             op.Arg("dilation"), op.Arg("groups")};
+  std::vector<Item> items = {op.Arg("weight"),  op.Arg("bias"),     op.Arg("stride"),
+                             op.Arg("padding"), op.Arg("dilation"), op.Arg("groups")};
   if (op.node.Find("output_padding") != nullptr) items.push_back(op.Arg("output_padding"));
   op.Return(Item::List(std::move(items)));
 }
@@ -292,8 +310,8 @@ Val DynamicallyQuantized(Op& op, Val x) {
   const Val range = b.Sub(most, least);
   const Val scale = b.Where(b.Equal(range, zero), b.Scalar(0.1, kFloat), b.Div(range, limit));
   const Val shift = b.Clip(b.Unary("Round", b.Div(b.Unary("Neg", least), scale)), zero, limit);
-  const Quantization q = {scale, b.Cast(shift, DType::kUInt8), DType::kUInt8, -1, 0,
-                          static_cast<int64_t>(high)};
+  const Quantization q = {scale, b.Cast(shift, DType::kUInt8), DType::kUInt8, -1,
+                          0,     static_cast<int64_t>(high)};
   return FakeQuantize(b, x, q);
 }
 
@@ -335,14 +353,16 @@ Val Convolve(Op& op, Val x) {
   const bool one = kSpatial == 1;
   if (packed->weight.rank() == kSpatial + 3) packed->weight = op.b.Squeeze(packed->weight, {2});
   const auto groups = packed->rest[3].val.int_value();
-  std::vector<CallArg> args = {{"input", x}, {"weight", packed->weight}, {"bias", packed->bias},
+  std::vector<CallArg> args = {{"input", x},
+                               {"weight", packed->weight},
+                               {"bias", packed->bias},
                                {"stride", Numbers(op, packed->rest[0], one)},
                                {"padding", Numbers(op, packed->rest[1], one)}};
   if (kTransposed) args.push_back({"output_padding", Numbers(op, packed->rest[4], one)});
   args.push_back({"groups", ir::Arg(groups.value_or(1))});
   args.push_back({"dilation", Numbers(op, packed->rest[2], one)});
-  const std::string name = absl::StrCat(kTransposed ? "aten::conv_transpose" : "aten::conv", kSpatial,
-                                        kTransposed && kSpatial > 1 ? "d.input" : "d");
+  const std::string name = absl::StrCat(kTransposed ? "aten::conv_transpose" : "aten::conv",
+                                        kSpatial, kTransposed && kSpatial > 1 ? "d.input" : "d");
   return Call(op, name, std::move(args), {FloatType(op)})[0].val;
 }
 

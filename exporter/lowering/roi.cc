@@ -1,7 +1,7 @@
 // torchvision's pooling over regions of interest.
 //
-// A region is a row (batch index, x1, y1, x2, y2). Source of the meaning: torchvision.ops.roi_align,
-// roi_pool, ps_roi_align, ps_roi_pool, CPU kernels.
+// A region is a row (batch index, x1, y1, x2, y2). Source of the meaning:
+// torchvision.ops.roi_align, roi_pool, ps_roi_align, ps_roi_pool, CPU kernels.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -18,10 +18,10 @@ using builder::ValueType;
 using Ints = std::vector<int64_t>;
 
 struct Regions {
-  Val x;                                // [N, C, H, W]
-  Val batch;                            // [R] int64
-  Val left, top, right, bottom;         // [R], times spatial_scale
-  int64_t rows = 0, columns = 0;        // bins
+  Val x;                          // [N, C, H, W]
+  Val batch;                      // [R] int64
+  Val left, top, right, bottom;   // [R], times spatial_scale
+  int64_t rows = 0, columns = 0;  // bins
 };
 
 Regions ReadRegions(Op& op) {
@@ -76,8 +76,8 @@ Samples SampleAxis(Builder& b, Val start, Val extent, int64_t bins, int64_t rati
   }
   const Val index = AlongAxis(b, b.Cast(Iota(b, most), dtype), 2, 3);
   const Val within = b.Div(b.Mul(b.Add(index, b.Scalar(0.5, dtype)), PerRegion(b, bin)), step);
-  const Val place = b.Add(
-      b.Add(PerRegion(b, start), b.Mul(Bins(b, bins, dtype), PerRegion(b, bin))), within);
+  const Val place =
+      b.Add(b.Add(PerRegion(b, start), b.Mul(Bins(b, bins, dtype), PerRegion(b, bin))), within);
   const Val limit = b.Cast(size, dtype), last = b.Sub(limit, one);
   Val counts = b.And(b.GreaterOrEqual(place, b.Scalar(-1, dtype)), b.LessOrEqual(place, limit));
   if (ratio <= 0) counts = b.And(counts, b.Less(index, PerRegion(b, s.count)));
@@ -102,7 +102,8 @@ Val SumSamples(Builder& b, Val planes, Val plane, const Samples& y, const Sample
     const Val row = b.Add(b.Mul(plane, height), b.Unsqueeze(ys[i], {3, 4}));
     for (const int j : {0, 1}) {
       const Val index = b.Add(b.Mul(row, width), b.Unsqueeze(xs[j], {1, 2}));
-      const Val weight = b.Mul(b.Unsqueeze(y_weights[i], {3, 4}), b.Unsqueeze(x_weights[j], {1, 2}));
+      const Val weight =
+          b.Mul(b.Unsqueeze(y_weights[i], {3, 4}), b.Unsqueeze(x_weights[j], {1, 2}));
       const Val term = b.Mul(b.Gather(planes, index, 0), b.Unsqueeze(weight, {5}));
       sum = sum ? b.Add(sum, term) : term;
     }
@@ -125,7 +126,8 @@ Val ComposedAlign(Op& op, const Regions& r, bool aligned, int64_t ratio) {
   if (!aligned) tall = b.Max(tall, one), wide = b.Max(wide, one);
   const Samples y = SampleAxis(b, top, tall, r.rows, ratio, height);
   const Samples x = SampleAxis(b, left, wide, r.columns, ratio, width);
-  const Val planes = b.Reshape(b.Transpose(r.x, {0, 2, 3, 1}), b.Vector({b.Int(-1), b.Size(r.x, 1)}));
+  const Val planes =
+      b.Reshape(b.Transpose(r.x, {0, 2, 3, 1}), b.Vector({b.Int(-1), b.Size(r.x, 1)}));
   const Val plane = b.Unsqueeze(r.batch, {1, 2, 3, 4});
   const Val sum = SumSamples(b, planes, plane, y, x, height, width);
   return b.Transpose(b.Div(sum, b.Max(SamplesOfBin(b, y, x), one)), {0, 3, 1, 2});
@@ -146,8 +148,8 @@ void RoiAlign(Op& op) {
                        aligned ? "half_pixel" : "output_half_pixel");
   }
   const Val boxes = b.Slice(op.Tensor("rois"), 1, 1, 5);
-  op.Return(b.Op("RoiAlign", {r.x, boxes, r.batch}, std::move(attrs),
-                 {r.x.dtype(), op.OutShape()}));
+  op.Return(
+      b.Op("RoiAlign", {r.x, boxes, r.batch}, std::move(attrs), {r.x.dtype(), op.OutShape()}));
 }
 
 // ---------------------------------------------------------------- position-sensitive
@@ -161,9 +163,7 @@ Val ChannelMapping(Builder& b, const Regions& r, Val depth) {
   return b.Expand(mapping, b.Vector({b.Size(r.batch, 0), sizes[0], sizes[1], sizes[2]}));
 }
 
-Val Depth(Builder& b, const Regions& r) {
-  return b.Div(b.Size(r.x, 1), b.Int(r.rows * r.columns));
-}
+Val Depth(Builder& b, const Regions& r) { return b.Div(b.Size(r.x, 1), b.Int(r.rows * r.columns)); }
 
 void PsRoiAlign(Op& op) {
   Builder& b = op.b;
@@ -177,8 +177,7 @@ void PsRoiAlign(Op& op) {
   const Samples x = SampleAxis(b, left, b.Sub(b.Sub(r.right, half), left), r.columns, ratio, width);
   const Val bins = b.Int(r.rows * r.columns);
   const Val split = b.Reshape(r.x, b.Vector({b.Size(r.x, 0), depth, bins, height, width}));
-  const Val planes =
-      b.Reshape(b.Transpose(split, {0, 2, 3, 4, 1}), b.Vector({b.Int(-1), depth}));
+  const Val planes = b.Reshape(b.Transpose(split, {0, 2, 3, 4, 1}), b.Vector({b.Int(-1), depth}));
   const Val bin = b.Reshape(Iota(b, bins), Ints{1, r.rows, 1, r.columns, 1});
   const Val plane = b.Add(b.Mul(b.Unsqueeze(r.batch, {1, 2, 3, 4}), bins), bin);
   const Val sum = SumSamples(b, planes, plane, y, x, height, width);
@@ -235,7 +234,8 @@ Val ForEachRegion(Builder& b, const Regions& r, Val row_mask, Val column_mask, O
       [&](Graph* inner) {
         i = b.SubgraphInput(inner, "i", ValueType{.dtype = DType::kInt64, .shape = Shape{}});
         b.SubgraphInput(inner, "condition", ValueType{.dtype = DType::kBool, .shape = Shape{}});
-        carried = b.SubgraphInput(inner, "carried", ValueType{.dtype = DType::kInt64, .shape = Shape{}});
+        carried =
+            b.SubgraphInput(inner, "carried", ValueType{.dtype = DType::kInt64, .shape = Shape{}});
       },
       [&]() -> Vals {
         const Val rows = Select(b, row_mask, 0, i), columns = Select(b, column_mask, 0, i);
@@ -294,7 +294,8 @@ Maxima FindMaxima(Op& op, const Regions& r) {
                            return reduce(b.Reshape(bins, sizes));
                          });
   };
-  const Val values = for_each(dtype, [&](Val bins) { return b.Reduce("ReduceMax", bins, {3}, false); });
+  const Val values =
+      for_each(dtype, [&](Val bins) { return b.Reduce("ReduceMax", bins, {3}, false); });
   const Val places = for_each(DType::kInt64, [&](Val bins) { return b.ArgMax(bins, 3, false); });
   const auto some = [&](const Span& span) { return b.Greater(span.end, span.begin); };
   const Val filled = b.And(b.Unsqueeze(some(y), {1, 3}), b.Unsqueeze(some(x), {1, 2}));
@@ -310,10 +311,10 @@ void RoiPool(Op& op) {
   if (!r.x || op.failed()) return;
   const Maxima maxima = FindMaxima(op, r);
   if (b.opset() >= 22) return op.Return(Vals{maxima.values, maxima.places});
-  const Val values = b.Op("MaxRoiPool", {r.x, op.Tensor("rois")},
-                          {{"pooled_shape", Ints{r.rows, r.columns}},
-                           {"spatial_scale", op.Float("spatial_scale")}},
-                          {r.x.dtype(), op.OutShape()});
+  const Val values = b.Op(
+      "MaxRoiPool", {r.x, op.Tensor("rois")},
+      {{"pooled_shape", Ints{r.rows, r.columns}}, {"spatial_scale", op.Float("spatial_scale")}},
+      {r.x.dtype(), op.OutShape()});
   op.Return(Vals{values, maxima.places});
 }
 

@@ -22,9 +22,9 @@
 // that PyTorch gave.
 //
 // Binary interface: plain C, a table of functions that the exporter hands over. So a plugin can be
-// built by any C++17 compiler, links nothing of the exporter, and works with every later exporter of
-// interface 1: the table only ever grows at its end. A plugin made for a later form of the interface
-// than the exporter has is refused by name.
+// built by any C++17 compiler, links nothing of the exporter, and works with every later exporter
+// of interface 1: the table only ever grows at its end. A plugin made for a later form of the
+// interface than the exporter has is refused by name.
 #ifndef RULES_ONNX_EXPORTER_PLUGIN_PLUGIN_H_
 #define RULES_ONNX_EXPORTER_PLUGIN_PLUGIN_H_
 
@@ -178,9 +178,11 @@ struct Type {
 class Attr {
  public:
   Attr(std::string name, int value) : Attr(std::move(name), int64_t{value}) {}
-  Attr(std::string name, int64_t value) : name_(std::move(name)), kind_(RULES_ONNX_INT), ints_{value} {}
+  Attr(std::string name, int64_t value)
+      : name_(std::move(name)), kind_(RULES_ONNX_INT), ints_{value} {}
   Attr(std::string name, bool value) : Attr(std::move(name), int64_t{value}) {}
-  Attr(std::string name, double value) : name_(std::move(name)), kind_(RULES_ONNX_FLOAT), floats_{value} {}
+  Attr(std::string name, double value)
+      : name_(std::move(name)), kind_(RULES_ONNX_FLOAT), floats_{value} {}
   Attr(std::string name, std::string value)
       : name_(std::move(name)), kind_(RULES_ONNX_STRING), strings_{std::move(value)} {}
   Attr(std::string name, const char* value) : Attr(std::move(name), std::string(value)) {}
@@ -319,10 +321,10 @@ class Op {
     for (const Type& type : types) {
       c_types.push_back({static_cast<int32_t>(type.dtype), type.rank, type.dims.data()});
     }
-    const rules_onnx_node node = {domain.c_str(),  version,         op_type.c_str(),
-                                  handles.data(),  handles.size(),  c_attrs.data(),
-                                  c_attrs.size(),  types.empty() ? nullptr : c_types.data(),
-                                  num_outputs};
+    const rules_onnx_node node = {
+        domain.c_str(), version,        op_type.c_str(), handles.data(),
+        handles.size(), c_attrs.data(), c_attrs.size(),  types.empty() ? nullptr : c_types.data(),
+        num_outputs};
     std::vector<rules_onnx_value*> outputs(num_outputs);
     host_->node(op_, &node, outputs.data());
     std::vector<Value> values;
@@ -357,19 +359,18 @@ struct Lowering {
 }  // namespace rules_onnx::plugin
 
 // Once in a plugin, at namespace scope: its rows.
-#define RULES_ONNX_PLUGIN(...)                                                          \
-  extern "C" __attribute__((visibility("default"))) const rules_onnx_plugin*            \
-  rules_onnx_plugin_1(void) {                                                           \
-    static const std::initializer_list<::rules_onnx::plugin::Lowering> kLowerings = {   \
-        __VA_ARGS__};                                                                   \
-    static const auto* const kRows = [] {                                               \
-      auto* rows = new std::vector<rules_onnx_lowering>;                                \
-      for (const auto& lowering : kLowerings) rows->push_back(lowering.row);            \
-      return rows;                                                                      \
-    }();                                                                                \
-    static const rules_onnx_plugin kPlugin = {RULES_ONNX_PLUGIN_REVISION, kRows->data(), \
-                                              kRows->size()};                           \
-    return &kPlugin;                                                                    \
+#define RULES_ONNX_PLUGIN(...)                                                                     \
+  extern "C" __attribute__((visibility("default"))) const rules_onnx_plugin* rules_onnx_plugin_1(  \
+      void) {                                                                                      \
+    static const std::initializer_list<::rules_onnx::plugin::Lowering> kLowerings = {__VA_ARGS__}; \
+    static const auto* const kRows = [] {                                                          \
+      auto* rows = new std::vector<rules_onnx_lowering>;                                           \
+      for (const auto& lowering : kLowerings) rows->push_back(lowering.row);                       \
+      return rows;                                                                                 \
+    }();                                                                                           \
+    static const rules_onnx_plugin kPlugin = {RULES_ONNX_PLUGIN_REVISION, kRows->data(),           \
+                                              kRows->size()};                                      \
+    return &kPlugin;                                                                               \
   }
 
 #endif  // RULES_ONNX_EXPORTER_PLUGIN_PLUGIN_H_

@@ -25,12 +25,12 @@ using builder::Vals;
 using ir::Dim;
 
 constexpr std::pair<ir::DType, DType> kDTypes[] = {
-    {ir::DType::kFloat32, DType::kFloat32}, {ir::DType::kUInt8, DType::kUInt8},
-    {ir::DType::kInt8, DType::kInt8},       {ir::DType::kUInt16, DType::kUInt16},
-    {ir::DType::kInt16, DType::kInt16},     {ir::DType::kInt32, DType::kInt32},
-    {ir::DType::kInt64, DType::kInt64},     {ir::DType::kBool, DType::kBool},
-    {ir::DType::kFloat16, DType::kFloat16}, {ir::DType::kFloat64, DType::kFloat64},
-    {ir::DType::kUInt32, DType::kUInt32},   {ir::DType::kUInt64, DType::kUInt64},
+    {ir::DType::kFloat32, DType::kFloat32},  {ir::DType::kUInt8, DType::kUInt8},
+    {ir::DType::kInt8, DType::kInt8},        {ir::DType::kUInt16, DType::kUInt16},
+    {ir::DType::kInt16, DType::kInt16},      {ir::DType::kInt32, DType::kInt32},
+    {ir::DType::kInt64, DType::kInt64},      {ir::DType::kBool, DType::kBool},
+    {ir::DType::kFloat16, DType::kFloat16},  {ir::DType::kFloat64, DType::kFloat64},
+    {ir::DType::kUInt32, DType::kUInt32},    {ir::DType::kUInt64, DType::kUInt64},
     {ir::DType::kBFloat16, DType::kBFloat16}};
 
 int32_t ToC(ir::DType dtype) {
@@ -85,8 +85,8 @@ std::optional<builder::Attr> AttrFromC(rules_onnx_op* op, const rules_onnx_attr&
       case RULES_ONNX_STRING: return builder::Attr(name, attr.strings[0]);
       case RULES_ONNX_INTS: return builder::Attr(name, builder::Attr::Data(list(attr.ints)));
       case RULES_ONNX_FLOATS:
-        return builder::Attr(name, builder::Attr::Data(std::vector<float>(
-                                       attr.floats, attr.floats + attr.count)));
+        return builder::Attr(
+            name, builder::Attr::Data(std::vector<float>(attr.floats, attr.floats + attr.count)));
       case RULES_ONNX_STRINGS:
         return builder::Attr(name, builder::Attr::Data(std::vector<std::string>(
                                        attr.strings, attr.strings + attr.count)));
@@ -114,8 +114,8 @@ Vals EmitNode(rules_onnx_op* op, const rules_onnx_node& node) {
   if (domain.empty()) {
     return host.b.OpN(node.op_type, inputs, std::move(attrs), node.num_outputs, types);
   }
-  if (!host.Require(node.types != nullptr, absl::StrCat("outputs of ", domain, "::", node.op_type,
-                                                        " need types"))) {
+  if (!host.Require(node.types != nullptr,
+                    absl::StrCat("outputs of ", domain, "::", node.op_type, " need types"))) {
     return nothing;
   }
   std::vector<builder::ValueType> value_types;

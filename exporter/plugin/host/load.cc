@@ -18,8 +18,8 @@ absl::StatusOr<std::vector<lowering::UserLowering>> LoadPlugin(const std::string
   using Entry = const rules_onnx_plugin* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "rules_onnx_plugin_1"));
   if (entry == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plugin ", path, ": is no plugin of interface 1: it has no RULES_ONNX_PLUGIN"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plugin ", path, ": is no plugin of interface 1: it has no RULES_ONNX_PLUGIN"));
   }
   const rules_onnx_plugin* const plugin = entry();
   if (plugin->revision > RULES_ONNX_PLUGIN_REVISION) {
@@ -30,8 +30,8 @@ absl::StatusOr<std::vector<lowering::UserLowering>> LoadPlugin(const std::string
   std::vector<lowering::UserLowering> lowerings;
   for (size_t i = 0; i < plugin->num_lowerings; ++i) {
     const rules_onnx_lowering* const row = &plugin->lowerings[i];
-    lowerings.push_back({row->op, row->since_opset,
-                         [row](lowering::Op& op) { RunPluginLowering(*row, op); }});
+    lowerings.push_back(
+        {row->op, row->since_opset, [row](lowering::Op& op) { RunPluginLowering(*row, op); }});
   }
   return lowerings;
 }

@@ -24,7 +24,7 @@ struct Mapping {
   std::string op, domain, op_type;
   int version = 0;  // 0: as custom_opsets say
   int since_opset = lowering::kMinOpset;
-  std::vector<std::string> inputs;  // "": left out
+  std::vector<std::string> inputs;                              // "": left out
   std::vector<std::pair<std::string, std::string>> attributes;  // ONNX's name, argument
   std::vector<Attr> constants;
 };
@@ -80,7 +80,8 @@ void Reader::Attributes(element json) {
   simdjson::dom::object items;
   if (json.get(items) != simdjson::SUCCESS) return Problem("attributes must be an object");
   for (const auto [key, value] : items) {
-    mapping_.attributes.emplace_back(Text(key), String(value, absl::StrCat("attribute ", Text(key))));
+    mapping_.attributes.emplace_back(Text(key),
+                                     String(value, absl::StrCat("attribute ", Text(key))));
   }
 }
 
@@ -142,7 +143,8 @@ void Reader::Entry(const std::string& key, element json) {
   } else if (key == "constants") {
     Constants(json);
   } else {
-    Problem(absl::StrCat("'", key, "' is none of op, to, version, since_opset, inputs, attributes, "
+    Problem(absl::StrCat("'", key,
+                         "' is none of op, to, version, since_opset, inputs, attributes, "
                          "constants"));
   }
 }
@@ -200,8 +202,10 @@ void Apply(const Mapping& mapping, lowering::Op& op) {
     for (const auto& type : *types) outputs.push_back({type.dtype, type.shape, type.kind});
     return op.Return(op.b.OpN(mapping.op_type, inputs, std::move(attrs), outputs.size(), outputs));
   }
-  const int version = mapping.version > 0 ? mapping.version : lowering::DomainVersion(op, mapping.domain);
-  op.Return(op.b.CustomOp(mapping.domain, version, mapping.op_type, inputs, std::move(attrs), *types));
+  const int version =
+      mapping.version > 0 ? mapping.version : lowering::DomainVersion(op, mapping.domain);
+  op.Return(
+      op.b.CustomOp(mapping.domain, version, mapping.op_type, inputs, std::move(attrs), *types));
 }
 
 }  // namespace
@@ -213,8 +217,8 @@ absl::StatusOr<std::vector<lowering::UserLowering>> ReadMapping(const std::strin
   simdjson::dom::array list;
   const simdjson::error_code error = parser.parse(*text).get(list);
   if (error != simdjson::SUCCESS) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": is no JSON list of mappings: ", simdjson::error_message(error)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is no JSON list of mappings: ", simdjson::error_message(error)));
   }
   std::vector<lowering::UserLowering> lowerings;
   size_t index = 0;

@@ -18,12 +18,11 @@ namespace {
 at::Tensor Nms(const at::Tensor& boxes, const at::Tensor& scores, double iou_threshold) {
   const at::Tensor b = boxes.to(at::kFloat).contiguous();
   const auto box = b.accessor<float, 2>();
-  const at::Tensor order = std::get<1>(scores.sort(/*stable=*/true, /*dim=*/0, /*descending=*/true));
+  const at::Tensor order =
+      std::get<1>(scores.sort(/*stable=*/true, /*dim=*/0, /*descending=*/true));
   const int64_t* index = order.const_data_ptr<int64_t>();
   const int64_t count = boxes.size(0);
-  const auto area = [&](int64_t i) {
-    return (box[i][2] - box[i][0]) * (box[i][3] - box[i][1]);
-  };
+  const auto area = [&](int64_t i) { return (box[i][2] - box[i][0]) * (box[i][3] - box[i][1]); };
   std::vector<bool> dropped(static_cast<size_t>(count), false);
   std::vector<int64_t> kept;
   for (int64_t a = 0; a < count; ++a) {
@@ -69,7 +68,8 @@ double SumOfSamples(const double* plane, int64_t height, int64_t width, double t
                     const double extent[2], const int64_t grid[2]) {
   double sum = 0;
   for (int64_t iy = 0; iy < grid[0]; ++iy) {
-    const double y = top + (static_cast<double>(iy) + 0.5) / static_cast<double>(grid[0]) * extent[0];
+    const double y =
+        top + (static_cast<double>(iy) + 0.5) / static_cast<double>(grid[0]) * extent[0];
     for (int64_t ix = 0; ix < grid[1]; ++ix) {
       const double x =
           left + (static_cast<double>(ix) + 0.5) / static_cast<double>(grid[1]) * extent[1];
@@ -100,7 +100,8 @@ at::Tensor Align(const at::Tensor& input, const at::Tensor& rois, double scale, 
     const double left = roi[n][1] * scale - form.offset, top = roi[n][2] * scale - form.offset;
     const double tall = std::max(roi[n][4] * scale - form.offset - top, form.smallest);
     const double wide = std::max(roi[n][3] * scale - form.offset - left, form.smallest);
-    const double extent[2] = {tall / static_cast<double>(rows), wide / static_cast<double>(columns)};
+    const double extent[2] = {tall / static_cast<double>(rows),
+                              wide / static_cast<double>(columns)};
     int64_t grid[2] = {ratio, ratio};
     for (const int i : {0, 1}) {
       if (ratio <= 0) grid[i] = static_cast<int64_t>(std::ceil(extent[i]));
@@ -112,11 +113,13 @@ at::Tensor Align(const at::Tensor& input, const at::Tensor& rois, double scale, 
       for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < columns; ++j) {
           const int64_t channel = form.own_channels ? (c * rows + i) * columns + j : c;
-          const double* plane = x.const_data_ptr<double>() +
-                                (static_cast<int64_t>(roi[n][0]) * channels + channel) * height * width;
-          out[n][c][i][j] = SumOfSamples(plane, height, width, top + static_cast<double>(i) * extent[0],
-                                         left + static_cast<double>(j) * extent[1], extent, grid) /
-                            divisor;
+          const double* plane =
+              x.const_data_ptr<double>() +
+              (static_cast<int64_t>(roi[n][0]) * channels + channel) * height * width;
+          out[n][c][i][j] =
+              SumOfSamples(plane, height, width, top + static_cast<double>(i) * extent[0],
+                           left + static_cast<double>(j) * extent[1], extent, grid) /
+              divisor;
         }
       }
     }
@@ -134,9 +137,11 @@ at::Tensor RoiAlign(const at::Tensor& input, const at::Tensor& rois, double scal
 
 // The input channel of each output of the position-sensitive forms.
 at::Tensor ChannelMapping(const at::Tensor& output) {
-  const at::Tensor channels = at::arange(output.numel() / std::max<int64_t>(output.size(0), 1), at::kInt);
-  return output.size(0) == 0 ? at::empty_like(output, at::kInt)
-                             : channels.view(output.sizes().slice(1)).expand(output.sizes()).contiguous();
+  const at::Tensor channels =
+      at::arange(output.numel() / std::max<int64_t>(output.size(0), 1), at::kInt);
+  return output.size(0) == 0
+             ? at::empty_like(output, at::kInt)
+             : channels.view(output.sizes().slice(1)).expand(output.sizes()).contiguous();
 }
 
 std::tuple<at::Tensor, at::Tensor> PsRoiAlign(const at::Tensor& input, const at::Tensor& rois,
@@ -171,16 +176,15 @@ std::tuple<at::Tensor, at::Tensor> PsRoiPool(const at::Tensor& input, const at::
   const auto roi = r.accessor<double, 2>();
   for (int64_t n = 0; n < r.size(0); ++n) {
     for (int64_t i = 0; i < rows; ++i) {
-      const auto [y0, y1] = BinSpan(roi[n][2] * scale, roi[n][4] * scale, rows, i, 0, x.size(2) - 1);
+      const auto [y0, y1] =
+          BinSpan(roi[n][2] * scale, roi[n][4] * scale, rows, i, 0, x.size(2) - 1);
       for (int64_t j = 0; j < columns; ++j) {
         const auto [x0, x1] =
             BinSpan(roi[n][1] * scale, roi[n][3] * scale, columns, j, 0, x.size(3) - 1);
         if (y1 <= y0 || x1 <= x0) continue;
-        const at::Tensor means = x[static_cast<int64_t>(roi[n][0])]
-                                     .slice(1, y0, y1)
-                                     .slice(2, x0, x1)
-                                     .mean({1, 2})
-                                     .view({depth, rows, columns});
+        const at::Tensor means =
+            x[static_cast<int64_t>(roi[n][0])].slice(1, y0, y1).slice(2, x0, x1).mean({1, 2}).view(
+                {depth, rows, columns});
         output[n].select(1, i).select(1, j).copy_(means.select(1, i).select(1, j));
       }
     }
@@ -255,8 +259,10 @@ at::Tensor DeformConv2d(const at::Tensor& input, const at::Tensor& weight, const
   const at::Tensor offsets =
       offset.to(at::kDouble).reshape({batch, offset_groups, kh * kw, 2, oh * ow});
   const at::Tensor masks =
-      use_mask ? mask.to(at::kDouble).reshape({batch, offset_groups, kh * kw, oh * ow}) : at::Tensor();
-  const at::Tensor rows = (at::arange(oh, x.options()) * stride_h - pad_h).view({oh, 1}).expand({oh, ow});
+      use_mask ? mask.to(at::kDouble).reshape({batch, offset_groups, kh * kw, oh * ow})
+               : at::Tensor();
+  const at::Tensor rows =
+      (at::arange(oh, x.options()) * stride_h - pad_h).view({oh, 1}).expand({oh, ow});
   const at::Tensor columns = (at::arange(ow, x.options()) * stride_w - pad_w).expand({oh, ow});
   const at::Tensor grid = at::stack({rows.reshape(-1), columns.reshape(-1)});
   at::Tensor samples = at::zeros({batch, channels, kh * kw, oh * ow}, x.options());
@@ -274,7 +280,8 @@ at::Tensor DeformConv2d(const at::Tensor& input, const at::Tensor& weight, const
   }
   const at::Tensor grouped = samples.reshape({batch, groups, channels / groups * kh * kw, oh * ow});
   const at::Tensor y = at::matmul(w.reshape({groups, w.size(0) / groups, -1}), grouped);
-  const at::Tensor sum = y.reshape({batch, w.size(0), oh, ow}) + bias.to(at::kDouble).view({-1, 1, 1});
+  const at::Tensor sum =
+      y.reshape({batch, w.size(0), oh, ow}) + bias.to(at::kDouble).view({-1, 1, 1});
   return sum.to(input.scalar_type());
 }
 
