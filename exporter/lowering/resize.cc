@@ -121,7 +121,8 @@ Val InterpolateAlong(Op& op, Val x, int axis, Val target, std::optional<double> 
                      const Interpolation& how) {
   Builder& b = op.b;
   const Val size = b.Size(x, axis);
-  const Val source = SourcePositions(b, size, target, factor, how, x.dtype());
+  const DType dtype = ir::IsFloat(x.dtype()) ? x.dtype() : DType::kFloat32;
+  const Val source = SourcePositions(b, size, target, factor, how, dtype);
   const Val last = b.Sub(size, b.Int(1));
   const auto clamp = [&](Val i) { return b.Min(b.Max(i, b.Int(0)), last); };
   const Val floor = b.Unary("Floor", source);

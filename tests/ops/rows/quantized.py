@@ -185,6 +185,8 @@ ROWS = [
     Case("tanh", moved(torch.tanh), [X], since=10, modes=TRACE, tol=(0, 1)),
     Case("upsample", moved(lambda x: torch.nn.functional.interpolate(x, scale_factor=2)), [IMAGE], since=10,
          modes=TRACE, tol=(0, 1)),
+    # Integers without a scale: positions are floats all the same.
+    Case("upsample_uint8", lambda x: torch.nn.functional.interpolate(x, scale_factor=2), [T("u8", 2, 4, 7, 6, high=200, N=0)]),
     # ---- quantized::
     Case("quantized_sigmoid", unary("sigmoid", scale=1 / 256, zero_point=0), [X], since=10, modes=TRACE, tol=steps(1, 1 / 256)),
     Case("quantized_hardswish", unary("hardswish"), [X], since=10, modes=TRACE, tol=steps(1, 0.03)),
