@@ -73,6 +73,21 @@ Ending EndingOf(Op& op, const Window& w, Val x) {
   return ending;
 }
 
+// Runtimes refuse pads as large as the kernel, which a computed ending may come to.
+bool PadsExceedKernel(const Window& w, const Ending& ending) {
+  for (size_t i = 0; i < w.rank(); ++i) {
+    if (ending.counts[i] && ending.pads[i] >= w.kernel[i]) return true;
+  }
+  return false;
+}
+
+// Pads of the spatial axes behind `rank` minus those that are not.
+Ints SpatialPads(const Ints& pads, int rank) {
+  Ints all(rank - pads.size(), 0);
+  all.insert(all.end(), pads.begin(), pads.end());
+  return all;
+}
+
 Val CutTo(Builder& b, Val y, const Ending& ending) {
   const int first = y.rank() - static_cast<int>(ending.counts.size());
   for (size_t i = 0; i < ending.counts.size(); ++i) {
@@ -100,9 +115,16 @@ Vals Batched(Builder& b, Val x, size_t spatial, Pool pool) {
 
 Vals MaxPoolOf(Op& op, Val x, const Window& w, bool indices) {
   Builder& b = op.b;
-  const Ending ending = EndingOf(op, w, x);
+  Ending ending = EndingOf(op, w, x);
+  Ints begins = w.padding;
+  if (PadsExceedKernel(w, ending)) {
+    if (!op.Require(!indices, "indices of this pooling in ceil mode need fixed sizes")) return {};
+    x = b.Pad(x, SpatialPads(begins, x.rank()), SpatialPads(ending.pads, x.rank()), "constant",
+              b.Scalar(-std::numeric_limits<double>::infinity(), x.dtype()));
+    begins = ending.pads = Ints(w.rank(), 0);
+  }
   Attrs attrs = {{"kernel_shape", w.kernel},
-                 {"pads", Joined(w.padding, ending.pads)},
+                 {"pads", Joined(begins, ending.pads)},
                  {"strides", w.stride}};
   if (w.dilation != Ints(w.rank(), 1)) {
     if (!op.Require(b.opset() >= 10, "max pooling with dilation needs opset 10")) return {};
@@ -136,34 +158,73 @@ struct Average {
   std::optional<int64_t> divisor;
 };
 
+Val PlainAveragePool(Builder& b, Val x, const Window& w, const Ints& pads, bool include) {
+  return b.Op("AveragePool", {x},
+              {{"count_include_pad", include},
+               {"kernel_shape", w.kernel},
+               {"pads", pads},
+               {"strides", w.stride}});
+}
+
+int64_t KernelCount(const Window& w) {
+  int64_t count = 1;
+  for (const int64_t size : w.kernel) count *= size;
+  return count;
+}
+
+// By explicit padding: the mean over the whole kernel, undone by the share of it that counts.
+Val AverageOfPadded(Op& op, Val x, const Average& average, const Ending& ending) {
+  Builder& b = op.b;
+  const Window& w = average.window;
+  const int rank = x.rank();
+  const Ints none(2 * w.rank(), 0);
+  const auto padded = [&](Val v, const Ints& begins, const Ints& ends) {
+    return b.Pad(v, SpatialPads(begins, rank), SpatialPads(ends, rank), "constant",
+                 b.Scalar(0, v.dtype()));
+  };
+  const Val means = PlainAveragePool(b, padded(x, w.padding, ending.pads), w, none, false);
+  if (average.divisor) {
+    const double share = static_cast<double>(KernelCount(w)) / *average.divisor;
+    return b.Mul(means, b.Scalar(share, x.dtype()));
+  }
+  Val counts = b.ConstantOfShape(b.ShapeOf(x), 1, x.dtype());
+  if (average.count_include_pad) {
+    const Ints pads = SpatialPads(w.padding, rank);
+    counts = b.Pad(counts, pads, pads, "constant", b.Scalar(1, x.dtype()));
+    Ints beyond = ending.pads;
+    for (size_t i = 0; i < w.rank(); ++i) beyond[i] -= w.padding[i];
+    counts = padded(counts, Ints(w.rank(), 0), beyond);
+  } else {
+    counts = padded(counts, w.padding, ending.pads);
+  }
+  return b.Div(means, PlainAveragePool(b, counts, w, none, false));
+}
+
 Val AveragePoolOf(Op& op, Val x, const Average& average) {
   Builder& b = op.b;
   const Window& w = average.window;
   Ending ending = EndingOf(op, w, x);
+  if (PadsExceedKernel(w, ending)) {
+    return CutTo(b, AverageOfPadded(op, x, average, ending), ending);
+  }
   const bool beyond = ending.pads != w.padding;
   Ints begins = w.padding;
   bool include = average.count_include_pad;
-  int64_t kernel_count = 1;
-  for (const int64_t size : w.kernel) kernel_count *= size;
   if (average.divisor) {
     include = true;  // every window then is divided by the whole kernel, which is undone below
   } else if (include && beyond) {
     // Padding counts, what lies behind it does not: make the padding part of the input.
-    const Ints none(x.rank() - w.rank(), 0);
-    const Ints padding = Joined(none, w.padding);
+    const Ints padding = SpatialPads(w.padding, x.rank());
     x = b.Pad(x, padding, padding);
     for (size_t i = 0; i < w.rank(); ++i) ending.pads[i] -= w.padding[i];
     begins.assign(w.rank(), 0);
     include = false;
   }
-  Val y = b.Op("AveragePool", {x},
-               {{"count_include_pad", include},
-                {"kernel_shape", w.kernel},
-                {"pads", Joined(begins, ending.pads)},
-                {"strides", w.stride}});
+  Val y = PlainAveragePool(b, x, w, Joined(begins, ending.pads), include);
   y = CutTo(b, y, ending);
   if (!average.divisor) return y;
-  return b.Mul(y, b.Scalar(static_cast<double>(kernel_count) / *average.divisor, x.dtype()));
+  const double share = static_cast<double>(KernelCount(w)) / *average.divisor;
+  return b.Mul(y, b.Scalar(share, x.dtype()));
 }
 
 template <size_t kRank>

@@ -276,6 +276,18 @@ output y1 = %6
 )");
 }
 
+TEST(FunctionalizeTest, UnsafeChunkGivesTheSameViews) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[4]")}, "float32[4]");
+  ir::Value* list = p.Op("aten::unsafe_chunk", {x, 2, 0}, "list[float32[2]]");
+  ir::Node* parts = p.Add("prim::ListUnpack", {{"self", list}}, {"float32[2]", "float32[2]"});
+  p.Op("aten::neg_", {parts->outputs[0]}, "float32[2]");
+  p.Output(parts->outputs[1]);
+  const std::string printed = Functional(&p);
+  EXPECT_NE(printed.find("aten::neg("), std::string::npos) << printed;
+  EXPECT_NE(printed.find("start=2"), std::string::npos) << printed;
+}
+
 TEST(FunctionalizeTest, ViewWithoutAnInverseOfItsOwnGoesByNumbers) {
   Program p;
   ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[4]")}, "float32[4]");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "exporter/ir/schema.h"
 
@@ -440,18 +441,22 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   return schema != nullptr && schema->is_view() ? ViewKind::kView : ViewKind::kNone;
 }
 
+// "aten::chunk" of "aten::unsafe_chunk": the same views, without autograd's watch over them.
+std::string SafeName(absl::string_view base) {
+  return absl::StrReplaceAll(base, {{"::unsafe_", "::"}});
+}
+
 bool GivesListOfViews(const ir::Node& node) {
-  static const auto* const kLists =
-      new Names{"aten::split",        "aten::split_with_sizes", "aten::chunk",
-                "aten::unbind",       "aten::tensor_split",     "aten::unsafe_chunk",
-                "aten::hsplit",       "aten::vsplit",           "aten::dsplit"};
-  return kLists->contains(node.base_op()) && !node.args.empty() &&
+  static const auto* const kLists = new Names{
+      "aten::split",        "aten::split_with_sizes", "aten::chunk",  "aten::unbind",
+      "aten::tensor_split", "aten::hsplit",           "aten::vsplit", "aten::dsplit"};
+  return kLists->contains(SafeName(node.base_op())) && !node.args.empty() &&
          node.args[0].value.is_value() && MayBeTensor(node.args[0].value.value()->type);
 }
 
 std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, int64_t index,
                                             Emitter* emitter) {
-  const absl::string_view base = list.base_op();
+  const std::string base = SafeName(list.base_op());
   if (index < 0 || list.Find("dim") == nullptr) return nullptr;
   if (base == "aten::unbind") {
     return NewView(emitter, "aten::select.int",

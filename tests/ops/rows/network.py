@@ -91,7 +91,7 @@ ROWS = [
     Case("attention_scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), [Q, K, V], tol=(1e-4, 1e-5)),
     Case("attention_mask", F.scaled_dot_product_attention, [Q, K, V, T("f32", 5, 7)], tol=(1e-4, 1e-5)),
     Case("attention_bool_mask", F.scaled_dot_product_attention, [Q, K, V, T("bool", 2, 1, 5, 7, N=0)], tol=(1e-4, 1e-5)),
-    Case("attention_nothing_seen", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m & False),
+    Case("attention_nothing_seen", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, torch.zeros_like(m)),
          [Q, K, V, T("bool", 5, 7)], tol=(1e-4, 1e-5)),
     Case("attention_grouped", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
          [T("f32", 2, 6, 5, 8, N=0), T("f32", 2, 2, 7, 8, N=0), T("f32", 2, 2, 7, 8, N=0)], tol=(1e-4, 1e-5)),
