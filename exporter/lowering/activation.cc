@@ -158,7 +158,9 @@ void Rrelu(Op& op) {
     return;
   }
   const double slope = (op.Float("lower") + op.Float("upper")) / 2;
-  op.Return(op.b.Op("LeakyRelu", {op.Tensor("self")}, {{"alpha", slope}}));
+  const Val result = op.b.Op("LeakyRelu", {op.Tensor("self")}, {{"alpha", slope}});
+  if (op.num_outputs() == 1) return op.Return(result);
+  op.Return(Vals{result, op.Tensor("noise")});
 }
 
 // x where x > threshold, else value; NaN stays.
@@ -305,6 +307,7 @@ const Family kActivation = {"activation", {
     {"aten::prelu", Prelu},
     {"aten::_prelu_kernel", PreluKernel},
     {"aten::rrelu", Rrelu},
+    {"aten::rrelu_with_noise_functional", Rrelu},
     {"aten::threshold", Threshold},
     {"aten::hardshrink", Hardshrink},
     {"aten::softshrink", Softshrink},

@@ -26,6 +26,13 @@ void Convert(Op& op) {
   op.Return(op.b.Concat({real, zero}, -1));
 }
 
+// src in the dtype and shape of self.
+void Copy(Op& op) {
+  const Val self = op.Tensor("self"), source = op.Tensor("src", op.OutDType());
+  if (!self || !source) return;
+  op.Return(ExpandTo(op.b, source, SizesOf(op.b, self)));
+}
+
 }  // namespace
 
 extern const Family kCast;
@@ -33,6 +40,7 @@ const Family kCast = {"cast", {
     {"aten::to", Convert},
     {"aten::type_as", Convert},
     {"aten::_to_copy", Convert},
+    {"aten::copy", Copy},
     {"aten::as_tensor", Convert, 9, "of a tensor"},
     {"aten::_cast_Byte", Convert},
     {"aten::_cast_Char", Convert},

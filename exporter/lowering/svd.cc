@@ -7,6 +7,7 @@
 #include "exporter/lowering/expr.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/loop.h"
+#include "exporter/lowering/lowering.h"
 #include "exporter/lowering/lu.h"
 #include "exporter/lowering/math.h"
 #include "exporter/lowering/reduce.h"
@@ -101,10 +102,10 @@ Val SingularValues(Builder& b, Val a) {
 
 // Eigenvalues of a symmetric matrix, smallest first: with a multiple of the identity added that
 // makes none negative, they are its singular values.
-void Eigvalsh(Op& op) {
+Val Eigenvalues(Op& op, Val matrix) {
   Builder& b = op.b;
-  const Val a = b.Cast(op.Tensor("self"), DType::kFloat64);
-  if (!a) return;
+  const Val a = b.Cast(matrix, DType::kFloat64);
+  if (!a) return {};
   const bool lower = op.String("UPLO") == "L";
   const Val half = lower ? LowerPart(b, a, 0) : UpperPart(b, a, 0);
   const Val rest = lower ? LowerPart(b, a, -1) : UpperPart(b, a, 1);
@@ -113,13 +114,48 @@ void Eigvalsh(Op& op) {
   const Val shift = VectorNorm(b, symmetric, 2, {rank - 2, rank - 1}, /*keepdims=*/true);
   const Val unit = Identity(b, b.Size(a, -1), DType::kFloat64);
   const Val values = SingularValues(b, b.Add(symmetric, b.Mul(shift, unit)));
-  if (!values) return;
+  if (!values) return {};
   const Val ordered = Flip(b, values, {values.rank() - 1});
-  op.Return(b.Cast(b.Sub(ordered, b.Squeeze(shift, {-1})), op.OutDType()));
+  return b.Cast(b.Sub(ordered, b.Squeeze(shift, {-1})), op.OutDType());
+}
+
+void Eigvalsh(Op& op) { op.Return(Eigenvalues(op, op.Tensor("self"))); }
+
+bool Uses(const ir::Block& block, const ir::Value* value) {
+  bool used = false;
+  const auto visit = [&](const ir::Value* other) { used |= other == value; };
+  for (const ir::Arg& result : block.results) result.ForEachValue(visit);
+  for (const auto& node : block.nodes) {
+    node->ForEachInput(visit);
+    for (const auto& inner : node->blocks) used |= Uses(*inner, value);
+  }
+  return used;
+}
+
+// Stands for vectors that the program does not use; a failure where it does.
+Val UnusedVectors(Op& op, size_t output) {
+  op.Require(!Uses(op.lowering.graph().main, op.node.outputs[output]),
+             "singular vectors and eigenvectors are not supported");
+  const int rank = op.OutShape(output) ? static_cast<int>(op.OutShape(output)->size()) : 1;
+  return op.b.Full(0, op.OutDType(output), Ints(rank, 0));
+}
+
+void Eigh(Op& op) {
+  const Val vectors = UnusedVectors(op, 1);
+  const Val a = op.Tensor(op.node.Find("A") != nullptr ? "A" : "self");
+  if (op.failed()) return;
+  op.Return(Vals{Eigenvalues(op, a), vectors});
 }
 
 void Svdvals(Op& op) {
   op.Return(op.b.Cast(SingularValues(op.b, op.Tensor("A")), op.OutDType()));
+}
+
+void Svd(Op& op) {
+  const Val a = op.Tensor(op.node.Find("A") != nullptr ? "A" : "self");
+  const Val unused[] = {UnusedVectors(op, 0), UnusedVectors(op, 2)};
+  if (op.failed()) return;
+  op.Return(Vals{unused[0], op.b.Cast(SingularValues(op.b, a), op.OutDType(1)), unused[1]});
 }
 
 // ---------------------------------------------------------------- tolerances
@@ -308,6 +344,11 @@ extern const Family kSvd;
 const Family kSvd = {"svd", {
     {"aten::linalg_svdvals", Svdvals, 10},
     {"aten::linalg_eigvalsh", Eigvalsh, 10},
+    {"aten::svd", Svd, 10, "singular values only"},
+    {"aten::linalg_svd", Svd, 10, "singular values only"},
+    {"aten::_linalg_svd", Svd, 10, "singular values only"},
+    {"aten::linalg_eigh", Eigh, 10, "eigenvalues only"},
+    {"aten::_linalg_eigh", Eigh, 10, "eigenvalues only"},
     {"aten::linalg_matrix_rank", MatrixRank, 10},
     {"aten::linalg_pinv", Pinv, 10},
     {"aten::linalg_matrix_norm", MatrixNormOp, 10},
