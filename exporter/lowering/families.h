@@ -69,6 +69,7 @@ extern const Family kSvd;
 extern const Family kComplex;
 extern const Family kFft;
 extern const Family kRandom;
+extern const Family kStft;
 
 }  // namespace rules_onnx::lowering
 

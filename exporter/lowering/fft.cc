@@ -1,9 +1,10 @@
 // Discrete Fourier transforms: ONNX's DFT from opset 17 on, products with the matrix of angles
 // before.
+#include "exporter/lowering/fft.h"
+
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/lowering/complex.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
@@ -63,13 +64,16 @@ Complex ByDft(Complex x, int axis, bool forward) {
   return {parts.re * n, parts.im * n};
 }
 
-// Σ x[j] · exp(∓2πi jk / n)
-Complex Transform(Complex x, int axis, bool forward) {
+}  // namespace
+
+Complex FourierTransform(Complex x, int axis, bool forward) {
   if (!x.re.val() || x.re.b().failed()) return x;
   const Vals parts = Broadcast(x.re.b(), {x.re.val(), x.im.val()});
   x = {{x.re.b(), parts[0]}, {x.re.b(), parts[1]}};
   return x.re.b().opset() >= 17 ? ByDft(x, axis, forward) : ByMatrices(x, axis, forward);
 }
+
+namespace {
 
 // Cut, or filled up with zeros, to that size.
 Val Resized(Builder& b, Val x, int axis, Val size) {
@@ -190,7 +194,7 @@ void ToComplex(Op& op, bool forward, bool onesided) {
   }
   for (size_t i = axes.axes.size(); i-- > 0;) {
     const int axis = static_cast<int>(axes.axes[i]);
-    x = Transform(x, axis, forward);
+    x = FourierTransform(x, axis, forward);
     if (onesided && i + 1 == axes.axes.size()) x = Resized(x, axis, Half(b, sizes[i]));
   }
   op.Return(Packed(Scaled(x, sizes, ScaleOf(op, forward))));
@@ -213,9 +217,9 @@ void ToReal(Op& op, bool forward) {
   }
   x = Resized(x, last, Half(b, sizes.back()));
   for (size_t i = 0; i + 1 < axes.axes.size(); ++i) {
-    x = Transform(x, static_cast<int>(axes.axes[i]), forward);
+    x = FourierTransform(x, static_cast<int>(axes.axes[i]), forward);
   }
-  x = Transform(Mirrored(x, last, sizes.back()), last, forward);
+  x = FourierTransform(Mirrored(x, last, sizes.back()), last, forward);
   op.Return(Scaled(x, sizes, ScaleOf(op, forward)).re.val());
 }
 
@@ -252,7 +256,7 @@ void C2c(Op& op) {
   const Vals sizes = SizesAt(op.b, plain.x, plain.axes);
   const bool forward = op.Bool("forward");
   for (const int64_t axis : plain.axes) {
-    plain.x = Transform(plain.x, static_cast<int>(axis), forward);
+    plain.x = FourierTransform(plain.x, static_cast<int>(axis), forward);
   }
   op.Return(Packed(Scaled(plain.x, sizes, plain.scale)));
 }
@@ -264,7 +268,7 @@ void R2c(Op& op) {
   const int last = static_cast<int>(plain.axes.back());
   for (size_t i = plain.axes.size(); i-- > 0;) {
     const int axis = static_cast<int>(plain.axes[i]);
-    plain.x = Transform(plain.x, axis, /*forward=*/true);
+    plain.x = FourierTransform(plain.x, axis, /*forward=*/true);
     if (axis == last && op.Bool("onesided")) {
       plain.x = Resized(plain.x, last, Half(op.b, sizes.back()));
     }
@@ -279,9 +283,9 @@ void C2r(Op& op) {
   sizes.back() = op.IntVal("last_dim_size");
   const int last = static_cast<int>(plain.axes.back());
   for (size_t i = 0; i + 1 < plain.axes.size(); ++i) {
-    plain.x = Transform(plain.x, static_cast<int>(plain.axes[i]), /*forward=*/false);
+    plain.x = FourierTransform(plain.x, static_cast<int>(plain.axes[i]), /*forward=*/false);
   }
-  plain.x = Transform(Mirrored(plain.x, last, sizes.back()), last, /*forward=*/false);
+  plain.x = FourierTransform(Mirrored(plain.x, last, sizes.back()), last, /*forward=*/false);
   op.Return(Scaled(plain.x, sizes, plain.scale).re.val());
 }
 

@@ -70,6 +70,7 @@ const std::vector<const Family*>& Families() {
       &kComplex,
       &kFft,
       &kRandom,
+      &kStft,
   };
   return *kFamilies;
 }

@@ -42,7 +42,12 @@ ROWS = [
     Case("exp", lambda x: real(torch.exp(torch.complex(x, x))), [X], since=11, tol=TOL),
     Case("moved", lambda x: real(torch.cat([fft.fft(x).t(), fft.fft(x).t()], 1)[1:].reshape(-1)), [T("f32", 3, 4)], since=11, tol=TOL),
     Case("sum", lambda x: real(fft.fft(x).sum(1)), [X], since=11, tol=TOL),
-    Case("matmul", lambda x: real(fft.fft(x) @ x.t()), [X], since=11, tol=(1e-4, 1e-3)),
+    Case("matmul", lambda x: real(fft.fft(x) @ torch.complex(x.t(), x.t())), [X], since=11, tol=(1e-4, 1e-3)),
     Case("view_as_complex", lambda x: torch.view_as_complex(x).abs(), [T("f32", 3, 2, N=0)], since=11, tol=TOL),
     Case("filter", lambda x: fft.irfft(fft.rfft(x) * fft.rfft(x.flip(1)), x.shape[1]), [X], since=11, tol=(1e-4, 1e-3)),
+    Case("stft", lambda x, w: real(torch.stft(x, 8, 3, window=w, return_complex=True)),
+         [T("f32", 2, 20, N=0), T("f32", 8, low=0.1, high=1)], since=11, tol=TOL),
+    Case("stft_window", lambda x, w: torch.stft(x, 8, win_length=5, window=w, center=False, normalized=True,
+                                                onesided=False, return_complex=True).abs(),
+         [T("f32", 24), T("f32", 5, low=0.1, high=1)], since=11, tol=TOL),
 ]
