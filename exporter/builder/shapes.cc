@@ -175,7 +175,7 @@ Val Builder::Unsqueeze(Val x, std::vector<int64_t> axes) {
   if (x.is_const()) {
     std::vector<int64_t> shape = *Numbers(x);
     for (const int64_t axis : axes) shape.insert(shape.begin() + axis, 1);
-    return Op("Reshape", {x, Ints(shape)});
+    return Reshape(x, shape);
   }
   return Op("Unsqueeze", {x}, {{"axes", axes}});
 }
