@@ -23,11 +23,6 @@ Val Matrix(Op& op) {
 void Det(Op& op) {
   const Val a = Matrix(op);
   if (a.rank() == 2 && a.numel() == 0) return op.Return(op.b.Scalar(1, a.dtype()));
-  if (op.b.opset() < 11) {
-    const LuResult lu = LuOf(op.b, a);
-    const Val product = op.b.Reduce("ReduceProd", Diagonal(op.b, lu.lu), {-1}, false);
-    return op.Return(op.b.Mul(product, PivotSign(op.b, lu.pivots, a.dtype())));
-  }
   Shape shape;
   for (int i = 0; i + 2 < a.rank(); ++i) shape.push_back(a.dim(i));
   op.Return(op.b.Op("Det", {a}, {}, {DType::kUndefined, shape}));
@@ -345,8 +340,8 @@ void Tensorsolve(Op& op) {
 
 extern const Family kLinalg;
 const Family kLinalg = {"linalg", {
-    {"aten::det", Det},
-    {"aten::linalg_det", Det},
+    {"aten::det", Det, 11},
+    {"aten::linalg_det", Det, 11},
     {"aten::_linalg_det", DetWithFactors, 11},
     {"aten::slogdet", Slogdet, 11},
     {"aten::linalg_slogdet", Slogdet, 11},

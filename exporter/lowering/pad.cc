@@ -32,6 +32,24 @@ Val Grown(Builder& b, Val amount) {
   return known ? b.Int(std::max<int64_t>(*known, 0)) : b.Max(amount, b.Int(0));
 }
 
+// Blocks of `fill` put around x, axis by axis; pads are the begins of all axes, then the ends.
+Val PadByConcat(Builder& b, Val x, const Vals& pads, Val fill) {
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const auto block = [&](Val amount) {
+      Vals sizes = SizesOf(b, x);
+      sizes[axis] = amount;
+      return Filled(b, b.Vector(sizes), fill);
+    };
+    const Val begin = pads[axis], end = pads[x.rank() + axis];
+    Vals parts;
+    if (begin.int_value() != 0) parts.push_back(block(begin));
+    parts.push_back(x);
+    if (end.int_value() != 0) parts.push_back(block(end));
+    x = b.Concat(parts, axis);
+  }
+  return x;
+}
+
 Val PadPositive(Builder& b, Val x, const Amounts& amounts, absl::string_view mode, Val fill) {
   Vals pads;
   for (const Val amount : amounts.begins) pads.push_back(Grown(b, amount));
@@ -40,7 +58,11 @@ Val PadPositive(Builder& b, Val x, const Amounts& amounts, absl::string_view mod
   const auto numbers = vector.ints();
   const bool nothing = numbers && std::all_of(numbers->begin(), numbers->end(),
                                               [](int64_t pad) { return pad == 0; });
-  return nothing ? x : b.Pad(x, vector, mode, fill);
+  if (nothing) return x;
+  // Before opset 11 Pad takes known amounts and floats only.
+  const bool native = b.opset() >= 11 || (numbers && ir::IsFloat(x.dtype()));
+  return native || mode != "constant" ? b.Pad(x, vector, mode, fill)
+                                      : PadByConcat(b, x, pads, fill);
 }
 
 // The end of the axis comes before its start, its start after its end.

@@ -351,8 +351,8 @@ const Family kSvd = {"svd", {
     {"aten::_linalg_eigh", Eigh, 10, "eigenvalues only"},
     {"aten::linalg_matrix_rank", MatrixRank, 10},
     {"aten::linalg_pinv", Pinv, 10},
-    {"aten::linalg_matrix_norm", MatrixNormOp, 10},
-    {"aten::linalg_norm", LinalgNorm, 10},
+    {"aten::linalg_matrix_norm", MatrixNormOp, 9, "orders 2, -2 and nuc from opset 10 on"},
+    {"aten::linalg_norm", LinalgNorm, 9, "orders 2, -2 and nuc of matrices from opset 10 on"},
     {"aten::nuclear_norm", NuclearNorm, 10},
     {"aten::linalg_cond", Cond, 11},
 }};

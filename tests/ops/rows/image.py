@@ -11,7 +11,7 @@ VOLUME = T("f32", 2, 2, 3, 4, 5, N=0)
 GRID3 = T("f32", 2, 2, 3, 4, 3, low=-1.3, high=1.3, N=0)
 
 ROWS = [
-    *[Case(f"pad_{m}", lambda x, m=m: F.pad(x, (1, 2, 2, 0), mode=m), [X], dynamic_since=10 if m == "circular" else 0)
+    *[Case(f"pad_{m}", lambda x, m=m: F.pad(x, (1, 2, 2, 0), mode=m), [X])
       for m in ("constant", "reflect", "replicate", "circular")],
     Case("pad_value", lambda x: F.pad(x, (1, 2), value=3.5), [X]),
     Case("pad_negative", lambda x: F.pad(x, (-1, 2, 1, -2)), [X]),
@@ -20,8 +20,8 @@ ROWS = [
     Case("pad_bool", lambda x: F.pad(x, (1, 1), value=True), [T("bool", 3, 4, N=0)]),
     Case("pad_1d", lambda x: F.pad(x, (2, 1), mode="reflect"), [T("f32", 2, 3, 5, N=0)]),
     Case("pad_3d", lambda x: F.pad(x, (1, 1, 2, 0, 1, 1), mode="replicate"), [VOLUME]),
-    Case("pad_computed", lambda x: F.pad(x, (x.shape[0], 0)), [T("f32", 2, 3, N=0)], dynamic_since=11),
-    Case("unfold", lambda x: F.unfold(x, (2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)), [X], dynamic_since=11),
+    Case("pad_computed", lambda x: F.pad(x, (x.shape[0], 0)), [T("f32", 2, 3, N=0)]),
+    Case("unfold", lambda x: F.unfold(x, (2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)), [X]),
     Case("unfold_single", lambda x: F.unfold(x, 2), [T("f32", 3, 6, 5)]),
     Case("fold", lambda x: F.fold(x, (6, 5), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)), [T("f32", 2, 12, 12, N=0)]),
     Case("fold_single", lambda x: F.fold(x, (5, 6), 2, stride=2), [T("f32", 8, 6)]),
