@@ -25,9 +25,9 @@ ROWS = [
     Case("unfold_single", lambda x: F.unfold(x, 2), [T("f32", 3, 6, 5)]),
     Case("fold", lambda x: F.fold(x, (6, 5), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)), [T("f32", 2, 12, 12, N=0)]),
     Case("fold_single", lambda x: F.fold(x, (5, 6), 2, stride=2), [T("f32", 8, 6)]),
-    Case("max_unpool2d", lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2), [T("f32", 2, 3, 6, 4, N=0)]),
-    Case("max_unpool1d", lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2), [T("f32", 2, 3, 6)]),
-    Case("max_unpool3d", lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2), [T("f32", 1, 2, 4, 4, 4)]),
+    Case("max_unpool2d", lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2), [T("f32", 2, 3, 6, 4, N=0)], modes=("export", "dynamic")),
+    Case("max_unpool1d", lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2), [T("f32", 2, 3, 6)], modes=("export", "dynamic")),
+    Case("max_unpool3d", lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2), [T("f32", 1, 2, 4, 4, 4)], modes=("export", "dynamic")),
     *[Case(f"grid_{m}_{p}_{a}", lambda x, g, m=m, p=p, a=a: F.grid_sample(x, g, m, p, a),
            [T("f32", 2, 3, 6, 5, N=0), GRID], since=16 if m == "bicubic" else 9, tol=(1e-4, 1e-4))
       for m in ("bilinear", "nearest", "bicubic") for p in ("zeros", "border", "reflection") for a in (False, True)],
