@@ -76,7 +76,7 @@ ROWS = [
     Case("size_float", lambda x: x * torch.sym_float(x.shape[0]), [M], modes=("dynamic",)),
     Case("size_sqrt", lambda x: x / torch.sym_sqrt(x.shape[0]), [M], modes=("dynamic",), tol=(1e-5, 1e-6)),
     Case("size_ceil", lambda x: x * math.ceil(x.shape[0] / 3) + math.floor(x.shape[0] / 3), [M], modes=("export",)),
-    Case("size_pow", lambda x: x * x.shape[0] ** 2, [M], dynamic_since=12),
+    Case("size_pow", lambda x: x * x.shape[0] ** 2, [M], dynamic_since=12, modes=("export", "dynamic")),
     Case("size_compare", lambda x: x * torch.sym_ite(x.shape[0] > 5, 2, 3), [M], modes=("dynamic",)),
     Case("numel", lambda x: x / x.numel(), [M]),
     Case("shape_as_tensor", lambda x: torch._shape_as_tensor(x) + 1, [M], modes=("trace",)),
