@@ -160,8 +160,16 @@ absl::Status Lowering::Try(const ir::Node& node, const std::function<void(Op&)>&
   return status;
 }
 
+// A failure is reported where it occurs, not again at every node behind it.
+bool Lowering::DependsOnFailure(const ir::Node& node) const {
+  bool depends = false;
+  node.ForEachInput([&](const ir::Value* value) { depends |= Get(value).failed(); });
+  return depends;
+}
+
 void Lowering::LowerNode(const ir::Node& node) {
   const std::function<void(Op&)> lowering = FindLowering(node);
+  if (lowering && DependsOnFailure(node)) return;
   const absl::Status status = lowering ? Try(node, lowering) : absl::NotFoundError("");
   if (status.ok()) return;
   const ExportType type = options_.export_type;

@@ -47,6 +47,7 @@ class Lowering {
 
  private:
   void LowerNode(const ir::Node& node);
+  bool DependsOnFailure(const ir::Node& node) const;
   // The lowering that is in charge of the node; nullptr where there is none.
   std::function<void(Op&)> FindLowering(const ir::Node& node) const;
   // Runs it; the failure, if there was one.
