@@ -160,7 +160,7 @@ absl::Status Lowering::Try(const ir::Node& node, const std::function<void(Op&)>&
   return status;
 }
 
-// A failure is reported where it occurs, not again at every node behind it.
+// A failure is reported where it occurs, not again at every node behind it that needs what is lost.
 bool Lowering::DependsOnFailure(const ir::Node& node) const {
   bool depends = false;
   node.ForEachInput([&](const ir::Value* value) { depends |= Get(value).failed(); });
@@ -179,8 +179,18 @@ void Lowering::LowerNode(const ir::Node& node) {
   if (type == ExportType::kFallthrough) {
     if (Try(node, [](Op& op) { LowerForeign(op, OwnNode(op.node)); }).ok()) return;
   }
+  StandIn(node);
   if (lowering) return Report(node, "unsupported-form", std::string(status.message()), "");
   Report(node, "unsupported-operator", "operator is not supported", Remedy(node));
+}
+
+// The model is lost; what follows is lowered all the same, so that one run reports every problem.
+void Lowering::StandIn(const ir::Node& node) {
+  for (const ir::Value* output : node.outputs) {
+    const ir::Type& type = output->type;
+    if (!type.is_tensor() || type.dtype == DType::kUndefined || ir::IsQuantized(type.dtype)) continue;
+    Set(output, builder_.Input(builder_.UniqueName("lost"), TypeOf(type)));
+  }
 }
 
 void Lowering::LowerNodes(const ir::Block& block) {

@@ -48,6 +48,8 @@ class Lowering {
  private:
   void LowerNode(const ir::Node& node);
   bool DependsOnFailure(const ir::Node& node) const;
+  // Gives a failed node's tensors values of their types.
+  void StandIn(const ir::Node& node);
   // The lowering that is in charge of the node; nullptr where there is none.
   std::function<void(Op&)> FindLowering(const ir::Node& node) const;
   // Runs it; the failure, if there was one.

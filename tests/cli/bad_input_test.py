@@ -33,6 +33,11 @@ class Cumulative(torch.nn.Module):
         return torch.cumsum(x, 1)
 
 
+class Two(torch.nn.Module):
+    def forward(self, x):
+        return torch.bitwise_and(torch.cumsum(x, 1).long(), 3)
+
+
 @torch.library.custom_op("bad_input_test::first", mutates_args=())
 def first(x: torch.Tensor) -> torch.Tensor:
     return x.clone()
@@ -59,7 +64,7 @@ def save_programs(folder):
     net = Net().eval()
     torch.jit.trace(net, x).save(folder / "net.pt")
     torch.save(net.state_dict(), folder / "state.pt")
-    for name, module in (("net", net), ("cumulative", Cumulative()), ("unsupported", Unsupported())):
+    for name, module in (("net", net), ("cumulative", Cumulative()), ("two", Two()), ("unsupported", Unsupported())):
         torch.export.save(torch.export.export(module, (x,)), folder / f"{name}.pt2")
     (folder / "text.pt").write_text("this is no program\n")
     (folder / "empty.pt").write_text("")
@@ -191,6 +196,9 @@ class BadInputTest(unittest.TestCase):
         message = self.refused("unsupported.pt2", "bad_input_test::first", "bad_input_test::second",
                                "bad_input_test.py:", "Unsupported", errors=2)
         self.assertIn("2×", message)
+
+    def test_a_problem_behind_a_problem_is_reported_too(self):
+        self.refused("two.pt2", "aten::cumsum", "aten::bitwise_and", options=("--opset", "9"), errors=2)
 
     def test_earlier_output_stays(self):
         keep = pathlib.Path(tempfile.mkdtemp())
