@@ -51,6 +51,7 @@ def stand_ins():
     return {
         "attr": types.SimpleNamespace(**{kind: attribute(kind) for kind in kinds}),
         "provider": lambda **fields: types.SimpleNamespace(what="provider", **fields),
+        "aspect": lambda **fields: types.SimpleNamespace(what="aspect", **fields),
         "rule": lambda **fields: types.SimpleNamespace(what="rule", **fields),
         "struct": lambda **fields: types.SimpleNamespace(**fields),
         "Label": str,
@@ -88,11 +89,15 @@ def provider_section(name, provider):
     return "\n".join(lines)
 
 
+def aspect_section(name, aspect):
+    return f"## {name}\n\n{aspect.doc}"
+
+
 def page():
     public = Loaded().scope(ROOT / "rules/defs.bzl")
     sections = ["# Bazel rules\n\n`load(\"@rules_onnx//rules:defs.bzl\", …)`. "
                 "Written by tools/generate_rule_docs.py from the Starlark files."]
-    for what, section in (("rule", rule_section), ("provider", provider_section)):
+    for what, section in (("rule", rule_section), ("aspect", aspect_section), ("provider", provider_section)):
         for name, value in sorted(public.items()):
             if not name.startswith("_") and getattr(value, "what", None) == what:
                 sections.append(section(name, value))

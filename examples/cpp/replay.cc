@@ -2,7 +2,7 @@
 //
 //   replay PROGRAM.pt TEST_DATA_FOLDER
 //
-// TEST_DATA_FOLDER is the output group test_data of an onnx_export: folders
+// TEST_DATA_FOLDER is what onnx_test_data makes of an onnx_export: folders
 // test_data_set_0, test_data_set_1, … each with input_0.pb and output_0.pb.
 // ONNX Runtime gave the stored outputs within verify's tolerance when they were
 // made, so the same numbers come from C++ here and from any ONNX backend there.

@@ -1,27 +1,25 @@
 """onnx_export: ONNX artifacts of a PyTorch program."""
 
-load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "add_options", "dynamic_axes_json", "option_attributes")
+load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "VERIFY_FILES", "VERIFY_OPTIONS", "flag_of", "option_attributes", "option_flags")
 load(":providers.bzl", "OnnxInfo", "TorchModelInfo")
-
-EXPORTER_TOOLCHAIN = "@rules_onnx//rules:exporter_toolchain_type"
-VERIFY_PYTHON_TOOLCHAIN = "@rules_onnx//rules:verify_python_toolchain_type"
+load(":toolchains.bzl", "EXPORTER_TOOLCHAIN")
 
 _LAYOUTS = ["none", "single", "per_tensor", "shared"]
 
 def _check_unique(values, attribute):
     if not values:
-        fail("no value is given", attr = attribute)
+        fail("%s: no value is given" % attribute)
     seen = {}
     for value in values:
         if value in seen:
-            fail("%s is given twice" % value, attr = attribute)
+            fail("%s: %s is given twice" % (attribute, value))
         seen[value] = True
 
 def _layouts(ctx):
     layouts = ctx.attr.external_data.split(",")
     for layout in layouts:
         if layout not in _LAYOUTS:
-            fail("%r is none of %s" % (layout, ", ".join(_LAYOUTS)), attr = "external_data")
+            fail("external_data: %r is none of %s" % (layout, ", ".join(_LAYOUTS)))
     _check_unique(layouts, "external_data")
     return layouts
 
@@ -35,15 +33,11 @@ def _output_template(ctx, opsets, layouts):
         return ctx.label.name + (".opset{opset}" if len(opsets) > 1 else "") + \
                (".{external_data}" if len(layouts) > 1 else "") + ".onnx"
     if "/" in template:
-        fail("%r is not a file name" % template, attr = "output")
+        fail("output: %r is not a file name" % template)
     for field, values in (("{opset}", opsets), ("{external_data}", layouts)):
         if len(values) > 1 and field not in template:
-            fail("%r must hold %s, since there are %d of them" % (template, field, len(values)), attr = "output")
+            fail("output: %r must hold %s, since there are %d of them" % (template, field, len(values)))
     return template
-
-def _add_inputs(args, specs, input_files):
-    args.add_all(specs, before_each = "--inputs")
-    args.add_all(input_files, before_each = "--inputs")
 
 def _program(ctx):
     """The program, and the example inputs that are files."""
@@ -60,14 +54,15 @@ def _capture(ctx, exporter, program, input_files):
     args = ctx.actions.args()
     args.add("capture")
     args.add("--model", program)
-    _add_inputs(args, ctx.attr.inputs, input_files)
-    add_options(args, CAPTURE_OPTIONS, ctx.attr)
+    args.add_all(ctx.attr.inputs, before_each = "--inputs")
+    args.add_all(input_files, before_each = "--inputs")
+    args.add_all(option_flags(CAPTURE_OPTIONS, ctx.attr))
     tools = []
 
     # An ExportedProgram is read without LibTorch.
     if program.extension != "pt2":
         if not exporter.torch_capture:
-            fail("%s needs onnx-capture-torch, which the exporter toolchain has not" % program.short_path, attr = "model")
+            fail("model: %s needs onnx-capture-torch, which the exporter toolchain has not" % program.short_path)
         args.add("--torch-capture", exporter.torch_capture.executable)
         tools = [exporter.torch_capture.files_to_run]
     args.add_all(ctx.files.torch_libraries, before_each = "--torch-libraries")
@@ -109,7 +104,7 @@ def _lower(ctx, exporter, captured, opset, layout, name):
         args.add("--weights-name", weights.basename)
     else:
         args.add("--weights", weights)
-    add_options(args, LOWER_OPTIONS, ctx.attr)
+    args.add_all(option_flags(LOWER_OPTIONS, ctx.attr))
     args.add_all(ctx.files.plugins, before_each = "--plugins")
     args.add_all(ctx.files.op_mapping, before_each = "--op-mapping")
     args.add("--unused-inputs", unused)
@@ -126,34 +121,20 @@ def _lower(ctx, exporter, captured, opset, layout, name):
     )
     return struct(opset = opset, external_data = layout, model = model, data = [weights] if shared else data)
 
-def _test_data(ctx, exporter, python, info):
-    """Inputs and expected outputs in the form of ONNX's own backend tests."""
-    directory = ctx.actions.declare_directory(ctx.label.name + ".test_data")
-    args = ctx.actions.args()
-    args.add("verify")
-    args.add("--model", info.program)
-    for artifact in info.artifacts:
-        args.add("--onnx", artifact.model)
-    _add_inputs(args, info.inputs, info.input_files)
-    if info.dynamic_axes:
-        args.add("--dynamic-axes", info.dynamic_axes)
-    args.add("--torch-capture", exporter.torch_capture.executable)
-    args.add("--python", python.python)
-    args.add("--test-data-dir", directory.path)
-    ctx.actions.run(
-        mnemonic = "OnnxVerify",
-        executable = exporter.exporter.files_to_run,
-        arguments = [args],
-        inputs = depset(
-            [info.program] + info.input_files + [artifact.model for artifact in info.artifacts] +
-            [file for artifact in info.artifacts for file in artifact.data],
-            transitive = [python.files],
-        ),
-        outputs = [directory],
-        tools = [exporter.torch_capture.files_to_run],
-        progress_message = "Verifying %s" % ctx.label,
-    )
-    return [directory]
+def _verify_arguments(ctx, input_files):
+    """What `onnx-export verify` has to be told of the export: flags, and (flag, file)."""
+    options = {
+        name: option
+        for name, option in dict(CAPTURE_OPTIONS, **LOWER_OPTIONS).items()
+        if name in VERIFY_OPTIONS
+    }
+    flags = option_flags(options, ctx.attr)
+    for spec in ctx.attr.inputs:
+        flags += ["--inputs", spec]
+    files = [struct(flag = "--inputs", file = file) for file in input_files]
+    for name in VERIFY_FILES:
+        files += [struct(flag = flag_of(name), file = file) for file in getattr(ctx.files, name)]
+    return flags, files
 
 def _onnx_export_impl(ctx):
     exporter = ctx.toolchains[EXPORTER_TOOLCHAIN]
@@ -169,19 +150,16 @@ def _onnx_export_impl(ctx):
         for layout in layouts
         for opset in opsets
     ]
+    verify_flags, verify_files = _verify_arguments(ctx, input_files)
     info = OnnxInfo(
         artifacts = artifacts,
         debug = debug,
-        dynamic_axes = dynamic_axes_json(ctx.attr.dynamic_axes) if ctx.attr.dynamic_axes else "",
         graph = graph,
-        inputs = ctx.attr.inputs,
-        input_files = input_files,
         program = program,
+        verify_files = verify_files,
+        verify_flags = verify_flags,
         weights = weights,
     )
-    python = ctx.toolchains[VERIFY_PYTHON_TOOLCHAIN]
-    test_data = _test_data(ctx, exporter, python, info) if exporter.torch_capture else []
-
     models = [artifact.model for artifact in artifacts]
     data = depset([file for artifact in artifacts for file in artifact.data])
     files = depset(models, transitive = [data])
@@ -203,7 +181,6 @@ def _onnx_export_impl(ctx):
         OutputGroupInfo(
             data = data,
             graph = depset([graph, debug]),
-            test_data = depset(test_data),
             **groups
         ),
     ]
@@ -215,8 +192,8 @@ _ATTRIBUTES = {
               "or in the one weights file of this target (shared). Several layouts are separated by commas.",
     ),
     "input_files": attr.label_list(
-        allow_files = [".npz", ".pb", ".pt"],
-        doc = "Example inputs that are files, after those of inputs: a tuple written by torch.save, a .npz archive, ONNX tensors.",
+        allow_files = [".npy", ".npz", ".pb", ".pt"],
+        doc = "Example inputs that are files, after those of inputs: a tuple written by torch.save, a .npz archive, a .npy array, ONNX tensors.",
     ),
     "inputs": attr.string_list(
         doc = "Example inputs in order: \"x:float32[N=10,3,224,224]\" is the input x with a dynamic axis N of example size 10. " +
@@ -257,8 +234,7 @@ onnx_export = rule(
         _ATTRIBUTES,
         **dict(option_attributes(CAPTURE_OPTIONS), **option_attributes(LOWER_OPTIONS))
     ),
-    toolchains = [EXPORTER_TOOLCHAIN, VERIFY_PYTHON_TOOLCHAIN],
-    incompatible_use_toolchain_transition = True,
+    toolchains = [EXPORTER_TOOLCHAIN],
     provides = [OnnxInfo],
     doc = """Exports a PyTorch program to ONNX at one or more opsets.
 
@@ -266,6 +242,6 @@ The program is captured once (OnnxCapture), and each opset and layout is an
 action of its own (OnnxLower) that needs neither LibTorch nor, with
 external_data = "shared", the weights.
 
-Output groups: opsetN (artifacts of one opset and their data), data, graph,
-test_data (inputs and expected outputs as ONNX's test_data_set_0).""",
+Output groups: opsetN (artifacts of one opset and their data), data, graph;
+test_data with onnx_test_data_aspect.""",
 )

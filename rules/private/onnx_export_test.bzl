@@ -1,40 +1,28 @@
 """onnx_export_test: runs artifacts in ONNX Runtime."""
 
-load(":onnx_export.bzl", "EXPORTER_TOOLCHAIN", "VERIFY_PYTHON_TOOLCHAIN")
 load(":providers.bzl", "OnnxInfo")
 load(":shell.bzl", "shell_quote")
+load(":verify.bzl", "VERIFY_TOOLCHAINS", "verify_command")
+
+def _runfiles_path(file):
+    return file.short_path
 
 def _onnx_export_test_impl(ctx):
-    exporter = ctx.toolchains[EXPORTER_TOOLCHAIN]
-    python = ctx.toolchains[VERIFY_PYTHON_TOOLCHAIN]
-    info = ctx.attr.export[OnnxInfo]
-
-    words = [exporter.exporter.executable.short_path, "verify", "--model", info.program.short_path]
-    files = [info.program, exporter.exporter.executable] + info.input_files
-    runfiles = ctx.attr.export[DefaultInfo].default_runfiles.merge(exporter.exporter.runfiles)
-    if not exporter.torch_capture:
-        fail("running the program needs onnx-capture-torch, which the exporter toolchain has not")
-    files.append(exporter.torch_capture.executable)
-    runfiles = runfiles.merge(exporter.torch_capture.runfiles)
-    words += ["--torch-capture", exporter.torch_capture.executable.short_path]
-    for artifact in info.artifacts:
-        words += ["--onnx", artifact.model.short_path]
-    for spec in info.inputs + [file.short_path for file in info.input_files]:
-        words += ["--inputs", spec]
-    if info.dynamic_axes:
-        words += ["--dynamic-axes", info.dynamic_axes]
-    words += ["--python", python.python.short_path]
-
+    command = verify_command(ctx, ctx.attr.export[OnnxInfo], _runfiles_path)
+    words = [_runfiles_path(command.exporter.executable)] + command.arguments
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
         "#!/bin/sh\nexec %s --test-data-dir \"$TEST_UNDECLARED_OUTPUTS_DIR\"\n" % " ".join([shell_quote(word) for word in words]),
         is_executable = True,
     )
-    return [DefaultInfo(
-        executable = script,
-        runfiles = ctx.runfiles(files, transitive_files = python.files).merge(runfiles),
-    )]
+    runfiles = ctx.runfiles(
+        [program.executable for program in command.programs],
+        transitive_files = command.files,
+    )
+    for program in command.programs:
+        runfiles = runfiles.merge(program.runfiles)
+    return [DefaultInfo(executable = script, runfiles = runfiles)]
 
 onnx_export_test = rule(
     implementation = _onnx_export_test_impl,
@@ -46,8 +34,7 @@ onnx_export_test = rule(
         ),
     },
     test = True,
-    toolchains = [EXPORTER_TOOLCHAIN, VERIFY_PYTHON_TOOLCHAIN],
-    incompatible_use_toolchain_transition = True,
+    toolchains = VERIFY_TOOLCHAINS,
     doc = """Compares every artifact of an onnx_export in ONNX Runtime with what the program computes.
 
 At the example sizes, at a second size for each dynamic axis, and with all of

@@ -75,6 +75,23 @@ LOWER_OPTIONS = {
     ),
 }
 
+# Options of either table that `onnx-export verify` takes too: what the program is to give, and
+# which captured graph a difference is looked for in, depend on them.
+VERIFY_OPTIONS = [
+    "allow_frozen_shapes",
+    "do_constant_folding",
+    "dynamic_axes",
+    "operator_export_type",
+    "training",
+]
+
+# Attributes with files that `onnx-export verify` takes too.
+VERIFY_FILES = [
+    "op_mapping",
+    "plugins",
+    "torch_libraries",
+]
+
 def option_attributes(options):
     """The rule attributes of a table of options.
 
@@ -113,32 +130,45 @@ def dynamic_axes_json(axes_of_input):
         for axis in axes:
             index, separator, symbol = axis.partition(":")
             if not separator or not symbol or not index.lstrip("-").isdigit():
-                fail("%r is not AXIS:NAME, as in \"0:N\"" % axis, attr = "dynamic_axes")
+                fail("dynamic_axes: %r is not AXIS:NAME, as in \"0:N\"" % axis)
             named[index] = symbol
         result[name] = named
     return json.encode(result)
 
-def add_options(args, options, values):
-    """Adds the flags of a table of options to a command line.
+def flag_of(name):
+    """The flag of an option.
 
     Args:
-      args: the Args object.
-      options: CAPTURE_OPTIONS or LOWER_OPTIONS.
-      values: ctx.attr.
+      name: "some_name".
+    Returns:
+      "--some-name".
     """
+    return "--" + name.replace("_", "-")
+
+def option_flags(options, values):
+    """The part of a command line that says the options of a table.
+
+    Args:
+      options: CAPTURE_OPTIONS, LOWER_OPTIONS or a part of them.
+      values: ctx.attr.
+    Returns:
+      A list of words.
+    """
+    words = []
     for name, option in options.items():
         value = getattr(values, name)
         if value == option.default:
             continue
-        flag = "--" + name.replace("_", "-")
+        flag = flag_of(name)
         if name == "dynamic_axes":
-            args.add(flag, dynamic_axes_json(value))
+            words += [flag, dynamic_axes_json(value)]
         elif type(value) == "bool":
-            args.add(flag, "true" if value else "false")
+            words += [flag, "true" if value else "false"]
         elif type(value) == "dict":
             for key in sorted(value):
-                args.add(flag, "%s=%s" % (key, value[key]))
+                words += [flag, "%s=%s" % (key, value[key])]
         elif type(value) == "list":
-            args.add_joined(flag, value, join_with = ",")
+            words += [flag, ",".join(value)]
         else:
-            args.add(flag, value)
+            words += [flag, value]
+    return words

@@ -6,11 +6,10 @@ OnnxInfo = provider(
         "artifacts": "List of structs, one for each opset and layout: opset (int), external_data (its layout), " +
                      "model (the .onnx File), data (list of Files and directories that it refers to).",
         "debug": "File: module scope and source line of each node of graph.",
-        "dynamic_axes": "String: the dynamic axes of the capture as JSON; empty where the attribute names none.",
         "graph": "File: the captured graph, the same for every artifact.",
-        "inputs": "List of strings: the input specs of the capture.",
-        "input_files": "List of Files: the example inputs of the capture that are files.",
         "program": "File: the program that was captured (.pt or .pt2).",
+        "verify_files": "List of structs (flag, file): what `onnx-export verify` is to be given, after verify_flags.",
+        "verify_flags": "List of strings: flags that tell `onnx-export verify` how the artifacts were made.",
         "weights": "File: every tensor of the program, once.",
     },
 )

@@ -1,5 +1,10 @@
 """Toolchains of rules_onnx."""
 
+# As text, which Bazel 4 wants, and of this repository, whatever a user calls it.
+EXPORTER_TOOLCHAIN = str(Label("//rules:exporter_toolchain_type"))
+VERIFY_PYTHON_TOOLCHAIN = str(Label("//rules:verify_python_toolchain_type"))
+MODEL_PYTHON_TOOLCHAIN = str(Label("//rules:model_python_toolchain_type"))
+
 def _program(target):
     """A program for actions (files_to_run) and for tests (executable, runfiles)."""
     info = target[DefaultInfo]
@@ -35,7 +40,6 @@ def _exporter_attributes(configuration):
 onnx_exporter_toolchain = rule(
     implementation = _onnx_exporter_toolchain_impl,
     attrs = _exporter_attributes("exec"),
-    incompatible_use_toolchain_transition = True,
     doc = "The exporter, for toolchains of type @rules_onnx//rules:exporter_toolchain_type.",
 )
 
@@ -44,7 +48,6 @@ onnx_exporter_toolchain = rule(
 onnx_exporter_target_toolchain = rule(
     implementation = _onnx_exporter_toolchain_impl,
     attrs = _exporter_attributes("target"),
-    incompatible_use_toolchain_transition = True,
     doc = "The exporter, built for the target platform, which must be that of the actions.",
 )
 
@@ -67,7 +70,6 @@ onnx_python_toolchain = rule(
             doc = "A Python interpreter, or a program that starts one.",
         ),
     },
-    incompatible_use_toolchain_transition = True,
     doc = """A Python, for toolchains of the types @rules_onnx//rules:verify_python_toolchain_type
 (with onnx, onnxruntime and numpy) and @rules_onnx//rules:model_python_toolchain_type (with torch).""",
 )

@@ -2,15 +2,14 @@
 
 load(":options.bzl", "dynamic_axes_json")
 load(":providers.bzl", "TorchModelInfo")
-
-_MODEL_PYTHON_TOOLCHAIN = "@rules_onnx//rules:model_python_toolchain_type"
+load(":toolchains.bzl", "MODEL_PYTHON_TOOLCHAIN")
 
 def _torch_model_impl(ctx):
-    python = ctx.toolchains[_MODEL_PYTHON_TOOLCHAIN]
+    python = ctx.toolchains[MODEL_PYTHON_TOOLCHAIN]
     program = ctx.actions.declare_file(ctx.label.name + (".pt2" if ctx.attr.form == "export" else ".pt"))
     inputs = ctx.actions.declare_file(ctx.label.name + ".inputs.pt")
     if ctx.attr.entry.count(":") != 1:
-        fail("%r is not MODULE:FUNCTION" % ctx.attr.entry, attr = "entry")
+        fail("entry: %r is not MODULE:FUNCTION" % ctx.attr.entry)
 
     args = ctx.actions.args()
     args.add(ctx.file._script)
@@ -86,8 +85,7 @@ torch_model = rule(
             allow_single_file = True,
         ),
     },
-    toolchains = [_MODEL_PYTHON_TOOLCHAIN],
-    incompatible_use_toolchain_transition = True,
+    toolchains = [MODEL_PYTHON_TOOLCHAIN],
     provides = [TorchModelInfo],
     doc = """Makes a PyTorch program from the author's Python code.
 

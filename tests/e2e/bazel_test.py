@@ -3,7 +3,7 @@
 import shutil
 import unittest
 
-from tests.e2e.projects import INPUT, NETWORK, BazelProject, checked, digest, save_again
+from tests.e2e.projects import INPUT, NETWORK, BazelProject, checked, digest, save_again, save_exported_program
 
 TORCH_MODEL = '''\
 torch_model(
@@ -110,10 +110,13 @@ onnx_export(
         checked(self.project.bazel("test", "//net:net_test"))
 
     def test_test_data(self):
-        self.project.write_build(rules())
-        self.assertEqual(self.project.build("--output_groups=test_data", "//net")["OnnxVerify"], 1)
-        files = {path.name for path in self.project.output("net/net.test_data").rglob("*.pb")}
-        self.assertTrue({"input_0.pb", "output_0.pb"} <= files, files)
+        self.project.write_build(rules() + 'onnx_test_data(name = "net_data", export = ":net")\n')
+        self.assertEqual(self.project.build("//net:net_data")["OnnxVerify"], 1)
+        aspect = "--aspects=@rules_onnx//rules:defs.bzl%onnx_test_data_aspect"
+        self.assertEqual(self.project.build(aspect, "--output_groups=test_data", "//net")["OnnxVerify"], 1)
+        for folder in ("net/net_data", "net/net.test_data"):
+            files = {path.name for path in self.project.output(folder).rglob("*.pb")}
+            self.assertTrue({"input_0.pb", "output_0.pb"} <= files, files)
 
     def test_two_workspaces_give_the_same_bytes(self):
         self.project.build("//net")
@@ -151,6 +154,20 @@ def build():
         result = self.project.bazel("build", "//net:net_pt")
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("on a second set of inputs the saved program differs from the module", result.stdout)
+
+
+class WithoutPythonTest(unittest.TestCase):
+    def test_a_pt2_program_is_exported_without_a_python_toolchain(self):
+        project = BazelProject(python=False)
+        self.addCleanup(project.close)
+        project.write("net/net.py", NETWORK)
+        save_exported_program(project.workspace / "net")
+        project.write_build(rules(model="net.pt2"))
+        self.assertEqual(project.build("//net"), {"OnnxCapture": 1, "OnnxLower": 6})
+        project.write_build(rules(model="net.pt2") + 'onnx_test_data(name = "net_data", export = ":net")\n')
+        result = project.bazel("build", "//net:net_data")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("verify_python_toolchain_type", result.stdout)
 
 
 if __name__ == "__main__":

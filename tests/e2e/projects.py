@@ -63,10 +63,21 @@ def save_again(path):
     other.replace(path)
 
 
-class BazelProject:
-    """A workspace that uses rules_onnx with prebuilt programs."""
+def save_exported_program(folder):
+    """Writes net.pt2 of the net.py beside it."""
+    import torch
 
-    def __init__(self):
+    scope = {}
+    exec((folder / "net.py").read_text(), scope)
+    module, inputs = scope["build"]()
+    batch = torch.export.Dim("N")
+    torch.export.save(torch.export.export(module.eval(), inputs, dynamic_shapes=({0: batch},)), folder / "net.pt2")
+
+
+class BazelProject:
+    """A workspace that uses rules_onnx with prebuilt programs; python: and with its Python toolchains."""
+
+    def __init__(self, python=True):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rules_onnx_bazel_"))
         self.workspace = self.folder / "workspace"
         self.workspace.mkdir()
@@ -81,13 +92,13 @@ new_local_repository(
     path = "{BIN}",
 )
 
-load("@rules_onnx//rules:repositories.bzl", "rules_onnx_repositories", "rules_onnx_toolchains")
+load("@rules_onnx//rules:repositories.bzl", "rules_onnx_bazel_repositories", "rules_onnx_repositories", "rules_onnx_toolchains")
 
-rules_onnx_repositories()
+{"rules_onnx_repositories" if python else "rules_onnx_bazel_repositories"}()
 
 register_toolchains("//toolchains:exporter_toolchain")
 
-rules_onnx_toolchains()
+{"rules_onnx_toolchains()" if python else ""}
 ''')
         self.write("toolchains/BUILD.bazel", '''\
 load("@rules_onnx//rules:defs.bzl", "onnx_exporter_toolchain")
@@ -112,7 +123,7 @@ toolchain(
 
     def write_build(self, rules):
         self.write("net/BUILD.bazel", '''\
-load("@rules_onnx//rules:defs.bzl", "onnx_export", "onnx_export_test", "torch_model")
+load("@rules_onnx//rules:defs.bzl", "onnx_export", "onnx_export_test", "onnx_test_data", "torch_model")
 
 ''' + rules)
 
@@ -190,10 +201,10 @@ class CMakeProject:
         languages = "NONE" if self.prefix else "C CXX"
         self.write("CMakeLists.txt", f"cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES {languages})\nenable_testing()\n{find}\n{text}")
 
-    def configure(self):
+    def configure(self, *options):
         import sys
 
-        options = [f"-DRULES_ONNX_PYTHON={sys.executable}"]
+        options = [f"-DRULES_ONNX_PYTHON={sys.executable}", *options]
         if self.prefix:
             options.append(f"-DCMAKE_PREFIX_PATH={self.prefix}")
         return run(["cmake", "-S", self.source, "-B", self.binary, "-G", self.generator, *options], self.folder)

@@ -1,21 +1,21 @@
 """Analysis tests of onnx_export: each attribute reaches the actions that it is for, and only those."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//rules:defs.bzl", "OnnxInfo", "onnx_export")
-load("//rules/private:options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS")
-load(":flags_test.bzl", "flags_test")
+load("//rules:defs.bzl", "OnnxInfo", "onnx_export", "onnx_export_test", "onnx_test_data")
+load("//rules/private:options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "VERIFY_FILES", "VERIFY_OPTIONS")
+load(":flags_test.bzl", "flags_test", "script_test")
 
-def _row(attributes, flags, mnemonic = "OnnxLower", also = []):
-    return struct(attributes = attributes, flags = flags, mnemonic = mnemonic, also = also)
+def _row(attributes, flags, mnemonic = "OnnxLower"):
+    return struct(attributes = attributes, flags = flags, mnemonic = mnemonic)
 
-# Attribute -> values to set, and the flags that one kind of action then has
-# and the kinds that are not listed behind have not.
+# Attribute -> values to set, and the flags that one kind of action then has and the others have
+# not. Those that verify takes reach the test and its data as well.
 _ROWS = {
     "allow_frozen_shapes": _row({"allow_frozen_shapes": True}, ["--allow-frozen-shapes", "true"], "OnnxCapture"),
     "check": _row({"check": False}, ["--check", "false"]),
     "custom_opsets": _row({"custom_opsets": {"b.domain": "2", "a.domain": "1"}}, ["--custom-opsets", "a.domain=1", "--custom-opsets", "b.domain=2"]),
     "do_constant_folding": _row({"do_constant_folding": False}, ["--do-constant-folding", "false"], "OnnxCapture"),
-    "dynamic_axes": _row({"dynamic_axes": {"x": ["0:N", "2:H"]}}, ["--dynamic-axes", '{"x":{"0":"N","2":"H"}}'], "OnnxCapture", ["OnnxVerify"]),
+    "dynamic_axes": _row({"dynamic_axes": {"x": ["0:N", "2:H"]}}, ["--dynamic-axes", '{"x":{"0":"N","2":"H"}}'], "OnnxCapture"),
     "export_params": _row({"export_params": False}, ["--export-params", "false"]),
     "input_names": _row({"input_names": ["a", "b"]}, ["--input-names", "a,b"], "OnnxCapture"),
     "keep_initializers_as_inputs": _row({"keep_initializers_as_inputs": True}, ["--keep-initializers-as-inputs", "true"]),
@@ -23,7 +23,9 @@ _ROWS = {
     "op_mapping": _row({"op_mapping": ["//examples/plugin:mapping.json"]}, ["--op-mapping", "examples/plugin/mapping.json"]),
     "operator_export_type": _row({"operator_export_type": "aten_fallback"}, ["--operator-export-type", "aten_fallback"]),
     "output_names": _row({"output_names": ["y"]}, ["--output-names", "y"]),
+    "plugins": _row({"plugins": ["lowerings.so"]}, ["--plugins", "tests/rules/lowerings.so"]),
     "strip_doc_string": _row({"strip_doc_string": False}, ["--strip-doc-string", "false"]),
+    "torch_libraries": _row({"torch_libraries": ["operators.so"]}, ["--torch-libraries", "tests/rules/operators.so"], "OnnxCapture"),
     "training": _row({"training": "train"}, ["--training", "train"], "OnnxCapture"),
     "verbose": _row({"verbose": True}, ["--verbose", "true"]),
 }
@@ -81,8 +83,10 @@ def _capture_tools_test_impl(ctx):
     env = analysistest.begin(ctx)
     for action in analysistest.target_actions(env):
         with_torch = [file.path for file in action.inputs.to_list() if "torch" in file.basename]
-        expected = action.mnemonic == "OnnxVerify" or ctx.attr.torch and action.mnemonic == "OnnxCapture"
+        expected = ctx.attr.torch and action.mnemonic == "OnnxCapture"
         asserts.equals(env, expected, bool(with_torch), "%s: %s" % (action.mnemonic, with_torch))
+        with_python = [file.path for file in action.inputs.to_list() if "python" in file.path]
+        asserts.equals(env, [], with_python, action.mnemonic)
     return analysistest.end(env)
 
 _capture_tools_test = analysistest.make(
@@ -98,41 +102,70 @@ def _export(name, **attributes):
     )
     return ":" + name
 
+def _verify_tests(name, export, flags):
+    """Tests that the flags reach the data and the test of an export; their names."""
+    onnx_test_data(
+        name = name + "_data",
+        export = export,
+        tags = ["manual"],
+    )
+    flags_test(
+        name = name + "_data_test",
+        flags = flags,
+        mnemonic = "OnnxVerify",
+        target_under_test = ":" + name + "_data",
+    )
+    onnx_export_test(
+        name = name + "_verify",
+        export = export,
+        tags = ["manual"],
+    )
+    script_test(
+        name = name + "_verify_test",
+        flags = flags,
+        target_under_test = ":" + name + "_verify",
+    )
+    return [name + "_data_test", name + "_verify_test"]
+
 def attribute_tests(name):
     """Declares every test.
 
     Args:
       name: name of the suite.
     """
-    missing = [option for option in CAPTURE_OPTIONS.keys() + LOWER_OPTIONS.keys() if option not in _ROWS]
+    options = CAPTURE_OPTIONS.keys() + LOWER_OPTIONS.keys() + VERIFY_FILES
+    missing = [option for option in options if option not in _ROWS]
     if missing:
         fail("no test for %s" % ", ".join(missing))
     tests = []
     for option, row in _ROWS.items():
         flags_test(
             name = option + "_test",
-            also = row.also,
             flags = row.flags,
             mnemonic = row.mnemonic,
             target_under_test = _export("with_" + option, **row.attributes),
         )
         tests.append(option + "_test")
+        if option in VERIFY_OPTIONS + VERIFY_FILES:
+            tests += _verify_tests(option, ":with_" + option, row.flags)
 
     for flag, attributes, mnemonic, flags in [
         ("model", {}, "OnnxCapture", ["--model", "tests/rules/model.pt"]),
         ("inputs", {"inputs": ["x:int64[2]", "y:float32[]"]}, "OnnxCapture", ["--inputs", "x:int64[2]", "--inputs", "y:float32[]"]),
         ("input_files", {"input_files": ["example.npz"]}, "OnnxCapture", ["--inputs", "x:float32[N=2,3]", "--inputs", "tests/rules/example.npz"]),
+        ("npy_file", {"input_files": ["example.npy"], "inputs": []}, "OnnxCapture", ["--inputs", "tests/rules/example.npy"]),
         ("opsets", {"opsets": [13]}, "OnnxLower", ["--opset", "13"]),
         ("external_data", {"external_data": "per_tensor"}, "OnnxLower", ["--external-data", "per_tensor"]),
     ]:
         flags_test(
             name = flag + "_test",
-            also = ["OnnxVerify"],
             flags = flags,
             mnemonic = mnemonic,
             target_under_test = _export("with_" + flag, **attributes),
         )
         tests.append(flag + "_test")
+        if mnemonic == "OnnxCapture":
+            tests += _verify_tests(flag, ":with_" + flag, flags)
 
     _defaults_test(
         name = "defaults_test",

@@ -1,6 +1,7 @@
-"""An analysis test of the flags of a target's actions."""
+"""Analysis tests of the flags of a target's actions, and of a test's script."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("//rules/private:shell.bzl", "shell_quote")
 
 def _contains(argv, flags):
     for start in range(len(argv) - len(flags) + 1):
@@ -16,7 +17,7 @@ def _flags_test_impl(ctx):
         if action.mnemonic == ctx.attr.mnemonic:
             seen += 1
             asserts.true(env, _contains(action.argv, flags), "%s of %s lacks %s" % (action.argv, action.mnemonic, flags))
-        elif action.argv and action.mnemonic not in ctx.attr.also:
+        elif action.argv:
             asserts.false(env, ctx.attr.flags[0] in action.argv, "%s has %s" % (action.mnemonic, ctx.attr.flags[0]))
     asserts.true(env, seen > 0, "no action " + ctx.attr.mnemonic)
     return analysistest.end(env)
@@ -24,8 +25,20 @@ def _flags_test_impl(ctx):
 flags_test = analysistest.make(
     _flags_test_impl,
     attrs = {
-        "also": attr.string_list(doc = "Further kinds of actions that may have the flags."),
         "flags": attr.string_list(doc = "Arguments that follow one another; $(BINDIR) is the folder of outputs."),
         "mnemonic": attr.string(doc = "The kind of actions that all must have the flags, and others must not."),
     },
+)
+
+def _script_test_impl(ctx):
+    env = analysistest.begin(ctx)
+    words = " ".join([shell_quote(flag) for flag in ctx.attr.flags])
+    scripts = [action.content for action in analysistest.target_actions(env) if action.mnemonic == "FileWrite"]
+    asserts.equals(env, 1, len(scripts))
+    asserts.true(env, words in scripts[0], "%s lacks %s" % (scripts[0], words))
+    return analysistest.end(env)
+
+script_test = analysistest.make(
+    _script_test_impl,
+    attrs = {"flags": attr.string_list(doc = "Words that follow one another in the script that a test runs.")},
 )

@@ -83,7 +83,6 @@ def torch_model_tests(name):
     )
     flags_test(
         name = "inputs_of_torch_model_test",
-        also = ["OnnxVerify"],
         flags = ["--inputs", "$(BINDIR)/tests/rules/torch_model_with_srcs.inputs.pt"],
         mnemonic = "OnnxCapture",
         target_under_test = ":of_torch_model",
