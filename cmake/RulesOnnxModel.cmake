@@ -37,8 +37,12 @@ set(_RULES_ONNX_LOWER_FLAGS CHECK EXPORT_PARAMS KEEP_INITIALIZERS_AS_INPUTS STRI
 set(_RULES_ONNX_LOWER_WORDS OPERATOR_EXPORT_TYPE CACHE INTERNAL "")
 set(_RULES_ONNX_LOWER_LISTS OUTPUT_NAMES CACHE INTERNAL "")
 set(_RULES_ONNX_LOWER_MAPS CUSTOM_OPSETS METADATA CACHE INTERNAL "")
+# Those of both that `onnx-export verify` takes too, beside DYNAMIC_AXES; and files that it takes.
+set(_RULES_ONNX_VERIFY_FLAGS ALLOW_FROZEN_SHAPES DO_CONSTANT_FOLDING CACHE INTERNAL "")
+set(_RULES_ONNX_VERIFY_WORDS OPERATOR_EXPORT_TYPE TRAINING CACHE INTERNAL "")
+set(_RULES_ONNX_VERIFY_FILES OP_MAPPING PLUGINS TORCH_LIBRARIES CACHE INTERNAL "")
 
-# The flags of the options of one command ("CAPTURE" or "LOWER") that the caller's arg_* hold.
+# The flags of the options of one command (CAPTURE, LOWER, VERIFY) that the caller's arg_* hold.
 macro(_rules_onnx_option_flags out command)
   set(${out})
   foreach(option IN LISTS _RULES_ONNX_${command}_FLAGS _RULES_ONNX_${command}_WORDS
@@ -180,9 +184,19 @@ function(add_onnx_lowering target)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden)
 endfunction()
 
-# The flags of files that are given by name or as targets that build them, and what
-# the command depends on.
-macro(_rules_onnx_file_flags flag)
+# file_flags and file_depends: the flags of options with files, which the caller's arg_* give by
+# name or as targets that build them, and what the command depends on.
+macro(_rules_onnx_file_flags)
+  set(file_flags)
+  set(file_depends)
+  foreach(option IN ITEMS ${ARGN})
+    string(TOLOWER "--${option}" flag)
+    string(REPLACE "_" "-" flag "${flag}")
+    _rules_onnx_add_files(${flag} ${arg_${option}})
+  endforeach()
+endmacro()
+
+macro(_rules_onnx_add_files flag)
   foreach(file IN ITEMS ${ARGN})
     if(TARGET "${file}")
       list(APPEND file_depends "${file}" $<TARGET_FILE:${file}>)
@@ -220,7 +234,7 @@ endfunction()
 
 # add_onnx_model(<target>
 #   MODEL <file.pt|file.pt2|torch model target>
-#   [INPUTS <spec or file>...]   x:float32[N=10,3,224,224], or a .pt, .npz or .pb file
+#   [INPUTS <spec or file>...]   x:float32[N=10,3,224,224], or a .pt, .npz, .npy or .pb file
 #   [OPSETS <n>...]              default: 18
 #   [EXTERNAL_DATA none|single|per_tensor|shared...]
 #   [OUTPUT <name>]              with {opset} where there are several
@@ -256,7 +270,8 @@ function(add_onnx_model target)
   set(input_flags)
   set(input_files)
   foreach(input IN LISTS arg_INPUTS)
-    if(input MATCHES "\\.(pt|npz|pb)$")
+    # As onnx-export tells them apart.
+    if(input MATCHES "\\.(pt|npz|npy|pb)$" AND NOT input MATCHES "str=")
       cmake_path(ABSOLUTE_PATH input)
       list(APPEND input_files "${input}")
     endif()
@@ -269,14 +284,17 @@ function(add_onnx_model target)
   endif()
   _rules_onnx_torch_capture(${needs_torch} "${program}")
   _rules_onnx_option_flags(capture_flags CAPTURE)
-  set(axes_flags)
+  _rules_onnx_option_flags(verify_flags VERIFY)
+  list(PREPEND capture_flags ${input_flags})
+  list(PREPEND verify_flags ${input_flags})
   if(DEFINED arg_DYNAMIC_AXES)
     _rules_onnx_axes_json(axes ${arg_DYNAMIC_AXES})
-    set(axes_flags --dynamic-axes "${axes}")
+    list(APPEND capture_flags --dynamic-axes "${axes}")
+    list(APPEND verify_flags --dynamic-axes "${axes}")
   endif()
-  set(file_flags)
-  set(file_depends)
-  _rules_onnx_file_flags(--torch-libraries ${arg_TORCH_LIBRARIES})
+  _rules_onnx_file_flags(${_RULES_ONNX_VERIFY_FILES})
+  list(APPEND verify_flags ${file_flags})
+  _rules_onnx_file_flags(TORCH_LIBRARIES)
   list(APPEND capture_flags ${file_flags})
   list(APPEND torch_depends ${file_depends})
   if(RULES_ONNX_CACHE_DIR)
@@ -288,9 +306,8 @@ function(add_onnx_model target)
   add_custom_command(
     OUTPUT "${fresh}/stamp"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${fresh}"
-    COMMAND rules_onnx::onnx-export capture --model "${program}" ${input_flags} ${axes_flags} ${capture_flags}
+    COMMAND rules_onnx::onnx-export capture --model "${program}" ${capture_flags}
       ${torch_flags} --graph "${fresh}/graph" --weights "${fresh}/weights" --debug "${fresh}/debug"
-    COMMAND "${CMAKE_COMMAND}" -E touch "${fresh}/stamp"
     COMMAND "${CMAKE_COMMAND}" "-DFRESH=${fresh}" "-DBASE=${base}"
       -P "${_RULES_ONNX_SCRIPTS}/RulesOnnxReplaceChanged.cmake"
     DEPENDS "${program}" ${input_files} rules_onnx::onnx-export ${torch_depends}
@@ -307,10 +324,7 @@ function(add_onnx_model target)
   endforeach()
 
   _rules_onnx_option_flags(lower_flags LOWER)
-  set(file_flags)
-  set(file_depends)
-  _rules_onnx_file_flags(--plugins ${arg_PLUGINS})
-  _rules_onnx_file_flags(--op-mapping ${arg_OP_MAPPING})
+  _rules_onnx_file_flags(PLUGINS OP_MAPPING)
   list(APPEND lower_flags ${file_flags})
   _rules_onnx_output_template(template "${target}" "${arg_OPSETS}" "${arg_EXTERNAL_DATA}" "${arg_OUTPUT}")
   set(models)
@@ -357,7 +371,7 @@ function(add_onnx_model target)
   set_target_properties(${target} PROPERTIES
     ONNX_MODELS "${models}" ONNX_DATA "${data}" ONNX_DATA_FOLDERS "${folders}"
     ONNX_GRAPH "${base}.graph" ONNX_WEIGHTS "${base}.weights"
-    ONNX_PROGRAM "${program}" ONNX_INPUT_FLAGS "${input_flags}" ONNX_AXES_FLAGS "${axes_flags}")
+    ONNX_PROGRAM "${program}" ONNX_VERIFY_FLAGS "${verify_flags}")
 endfunction()
 
 # onnx_model_install(<target> DESTINATION <folder>): the models and what they
@@ -387,12 +401,11 @@ function(onnx_model_test test)
     message(FATAL_ERROR "onnx_model_test needs a Python with onnxruntime: set RULES_ONNX_PYTHON")
   endif()
   get_target_property(program ${arg_EXPORT} ONNX_PROGRAM)
-  get_target_property(input_flags ${arg_EXPORT} ONNX_INPUT_FLAGS)
+  get_target_property(verify_flags ${arg_EXPORT} ONNX_VERIFY_FLAGS)
   get_target_property(models ${arg_EXPORT} ONNX_MODELS)
   _rules_onnx_torch_capture(ON "${program}")
-  get_target_property(axes_flags ${arg_EXPORT} ONNX_AXES_FLAGS)
   list(TRANSFORM models PREPEND "--onnx;")
   add_test(NAME ${test}
-    COMMAND rules_onnx::onnx-export verify --model "${program}" ${models} ${input_flags}
-      ${axes_flags} ${torch_flags} --python "${RULES_ONNX_PYTHON}")
+    COMMAND rules_onnx::onnx-export verify --model "${program}" ${models} ${verify_flags}
+      ${torch_flags} --python "${RULES_ONNX_PYTHON}")
 endfunction()

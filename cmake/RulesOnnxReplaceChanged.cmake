@@ -1,6 +1,8 @@
-# Moves what a capture wrote into FRESH to BASE.graph, BASE.weights and BASE.debug.
-# A file that is equal to the one there leaves that one untouched, time included.
+# Moves what a capture wrote into FRESH to BASE.graph, BASE.weights and BASE.debug, then
+# makes FRESH/stamp, which says that this is done. A file that is equal to the one there
+# leaves that one untouched, time included.
 
+set(changed)
 foreach(part IN ITEMS graph weights debug)
   set(fresh "${FRESH}/${part}")
   set(target "${BASE}.${part}")
@@ -9,9 +11,13 @@ foreach(part IN ITEMS graph weights debug)
     RESULT_VARIABLE differs OUTPUT_QUIET ERROR_QUIET)
   if(differs)
     file(RENAME "${fresh}" "${target}")
-    # Newer than the stamp that says that the capture ran.
-    file(TOUCH "${target}")
+    list(APPEND changed "${target}")
   else()
     file(REMOVE "${fresh}")
   endif()
 endforeach()
+file(TOUCH "${FRESH}/stamp")
+# Newer than the stamp, so that no later build looks at them again.
+if(changed)
+  file(TOUCH ${changed})
+endif()

@@ -18,18 +18,24 @@ def flags():
     return {row["name"]: row for row in json.loads(text)}
 
 
-def attributes():
-    """stage -> {name -> option} of the tables of options.bzl, which Python can read as well."""
+def options_bzl():
+    """The names of options.bzl, which Python can read as well."""
     scope = {"struct": lambda **fields: types.SimpleNamespace(**fields)}
     exec((ROOT / "rules/private/options.bzl").read_text(), scope)
+    return scope
+
+
+def attributes():
+    """stage -> {name -> option} of the tables of options.bzl."""
+    scope = options_bzl()
     return {"capture": scope["CAPTURE_OPTIONS"], "lower": scope["LOWER_OPTIONS"]}
 
 
 def keywords():
     """stage -> set of names of the lists of RulesOnnxModel.cmake."""
     text = (ROOT / "cmake/RulesOnnxModel.cmake").read_text()
-    found = {"capture": {"dynamic_axes"}, "lower": set()}
-    for stage, names in re.findall(r"^set\(_RULES_ONNX_(CAPTURE|LOWER)_\w+ ([A-Z_ ]+) CACHE", text, re.MULTILINE):
+    found = {"capture": {"dynamic_axes"}, "lower": set(), "verify": {"dynamic_axes"}}
+    for stage, names in re.findall(r"^set\(_RULES_ONNX_(CAPTURE|LOWER|VERIFY)_\w+ ([A-Z_ ]+) CACHE", text, re.MULTILINE):
         found[stage.lower()].update(names.lower().split())
     return found
 
@@ -47,6 +53,14 @@ class OptionsTest(unittest.TestCase):
             self.assertEqual(names, set(attributes()[stage]), f"options.bzl, {stage}")
             self.assertEqual(names, keywords()[stage], f"RulesOnnxModel.cmake, {stage}")
 
+    def test_verify_is_told_what_it_takes(self):
+        taken = {name: row["stage"] for name, row in flags().items() if "verify" in row["commands"]}
+        options = {name for name, stage in taken.items() if stage in ("capture", "lower")}
+        files = {name for name, stage in taken.items() if stage == "input"} - {"model", "inputs"}
+        self.assertEqual(options, set(options_bzl()["VERIFY_OPTIONS"]))
+        self.assertEqual(files, set(options_bzl()["VERIFY_FILES"]))
+        self.assertEqual(options | files, keywords()["verify"])
+
     def test_same_defaults_and_choices(self):
         rows = flags()
         for options in attributes().values():
@@ -60,7 +74,17 @@ class OptionsTest(unittest.TestCase):
         for name, row in flags().items():
             if row["stage"] == "input":
                 self.assertRegex(rule, rf'"{name}": attr\.', name)
-                self.assertRegex(cmake, rf"\barg_{name.upper()}\b", name)
+                keyword = name.upper()
+                self.assertRegex(cmake, rf"\barg_{keyword}\b|\(_RULES_ONNX_VERIFY_FILES .*\b{keyword}\b", name)
+
+    def test_same_kinds_of_input_files(self):
+        reader = (ROOT / "exporter/inputs/read_inputs.cc").read_text()
+        kinds = set(re.findall(r'EndsWith\(item, "\.(\w+)"\)', reader))
+        rule = (ROOT / "rules/private/onnx_export.bzl").read_text()
+        attribute = re.search(r'"input_files": attr\.label_list\(\s*allow_files = \[([^]]*)\]', rule)[1]
+        self.assertEqual(kinds, set(re.findall(r'"\.(\w+)"', attribute)))
+        cmake = (ROOT / "cmake/RulesOnnxModel.cmake").read_text()
+        self.assertEqual(kinds, set(re.search(r'if\(input MATCHES "[^(]*\(([\w|]+)\)', cmake)[1].split("|")))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import tempfile
 import time
 import unittest
 
-from tests.e2e.projects import BIN, INPUT, NETWORK, CMakeProject, checked, run, save_again
+from tests.e2e.projects import BIN, INPUT, NETWORK, ROOT, CMakeProject, checked, run, save_again
 
 TORCH_MODEL = "add_torch_model(net_pt SRCS net.py ENTRY net:build SEED {seed})\n"
 
@@ -117,6 +117,29 @@ class MakefileTest(CMakeTest, unittest.TestCase):
     generator = "Unix Makefiles"
 
 
+class ReplaceChangedTest(unittest.TestCase):
+    def replace(self, folder):
+        script = ROOT / "cmake/RulesOnnxReplaceChanged.cmake"
+        return run(["cmake", f"-DFRESH={folder}/fresh", f"-DBASE={folder}/net", "-P", script], folder).returncode
+
+    def test_the_stamp_says_that_all_files_are_in_place(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        fresh = folder / "fresh"
+        fresh.mkdir()
+        (fresh / "graph").write_text("new")
+        self.assertNotEqual(self.replace(folder), 0, "there is no weights file")
+        self.assertFalse((fresh / "stamp").exists())
+        for part in ("graph", "weights", "debug"):
+            (fresh / part).write_text("new")
+        (folder / "net.weights").write_text("new")
+        before = (folder / "net.weights").stat().st_mtime_ns
+        self.assertEqual(self.replace(folder), 0)
+        stamp = (fresh / "stamp").stat().st_mtime_ns
+        self.assertEqual((folder / "net.weights").stat().st_mtime_ns, before)
+        self.assertGreaterEqual((folder / "net.debug").stat().st_mtime_ns, stamp)
+        self.assertEqual((folder / "net.debug").read_text(), "new")
+
+
 class CacheTest(unittest.TestCase):
     def test_a_fresh_build_folder_takes_captures_from_the_cache(self):
         installed = Installed()
@@ -130,7 +153,7 @@ class CacheTest(unittest.TestCase):
             checked(project.configure())
             project.build()
             # From here on a capture that is really made fails.
-            shutil.rmtree(installed.prefix / "lib/rules_onnx", ignore_errors=True)
+            (installed.prefix / "bin/onnx-capture-torch").chmod(0o644)
 
 
 class SubdirectoryTest(unittest.TestCase):
@@ -147,6 +170,39 @@ class SubdirectoryTest(unittest.TestCase):
         self.assertIn(program + " capture", commands)
         self.assertEqual(commands.count(program + " lower"), 6)
         self.assertIn("-o rules_onnx/bin/onnx-export", commands)
+
+    def test_the_flags_of_the_user_are_kept(self):
+        self.project.write_build("")
+        checked(self.project.configure("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DOF_THE_USER"))
+        commands = checked(run(["ninja", "-C", self.project.binary, "-t", "commands", "exporter_ir"], self.project.folder))
+        self.assertIn(" -O1 -DOF_THE_USER ", commands)
+        self.assertNotIn(" -O2 ", commands)
+
+    def test_files_and_options_reach_the_commands_that_take_them(self):
+        self.project.write_build("""
+add_onnx_model(net MODEL net.pt INPUTS x.npy "n:str=a.npy" TRAINING preserve ALLOW_FROZEN_SHAPES ON DO_CONSTANT_FOLDING OFF
+  OPERATOR_EXPORT_TYPE fallthrough DYNAMIC_AXES x:0:N PLUGINS p.so OP_MAPPING m.json TORCH_LIBRARIES l.so)
+onnx_model_test(net_test EXPORT net)
+""")
+        checked(self.project.configure())
+        source = self.project.source
+        commands = checked(run(["ninja", "-C", self.project.binary, "-t", "commands", "net"], self.project.folder))
+        test = (self.project.binary / "CTestTestfile.cmake").read_text().replace('" "', " ")
+        lines = {"verify": test}
+        for command in ("capture", "lower"):
+            lines[command] = next(line for line in commands.splitlines() if f"onnx-export {command} " in line)
+        for words, takers in [
+            (f"--inputs {source}/x.npy --inputs n:str=a.npy", {"capture", "verify"}),
+            ("--training preserve", {"capture", "verify"}),
+            ("--allow-frozen-shapes true", {"capture", "verify"}),
+            ("--do-constant-folding false", {"capture", "verify"}),
+            ("--operator-export-type fallthrough", {"lower", "verify"}),
+            (f"--plugins {source}/p.so", {"lower", "verify"}),
+            (f"--op-mapping {source}/m.json", {"lower", "verify"}),
+            (f"--torch-libraries {source}/l.so", {"capture", "verify"}),
+            ("--dynamic-axes", {"capture", "verify"}),
+        ]:
+            self.assertEqual(takers, {command for command, line in lines.items() if words in line}, words)
 
     def test_faults_are_named(self):
         for text, message in [

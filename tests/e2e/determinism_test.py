@@ -70,6 +70,7 @@ onnx_export(
     def test_threads_and_umask(self):
         first = self.export("single", {"OMP_NUM_THREADS": "1"}, 0o022)
         second = self.export("single", {"OMP_NUM_THREADS": "2"}, 0o077)
+        self.assertEqual(len(first), 2 * len(OPSETS), "a model and its data for each opset")
         self.assertEqual(first, second)
 
     def test_bazel_and_cmake(self):
