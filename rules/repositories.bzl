@@ -3,6 +3,8 @@
 Each repository is declared only if the workspace has not declared one of that
 name before, so that a monorepo can put its own abseil, protobuf, LibTorch, …
 in place. Such a repository offers the target that third_party/BUILD.bazel names.
+
+These functions are for WORKSPACE; extensions.bzl does the same for MODULE.bazel.
 """
 
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
@@ -60,9 +62,13 @@ def rules_onnx_bazel_repositories():
     maybe(native.local_repository, name = "bazel_skylib", path = "/usr/share/bazel/tools/skylib")
     maybe(coverage_stub_repository, name = "remote_coverage_tools")
 
-def rules_onnx_library_repositories():
-    """The C++ libraries that the exporter is built with."""
-    maybe(
+def rules_onnx_own_repositories(declare = maybe):
+    """What is not a rule set: the C++ libraries that the exporter is built with, and a Python.
+
+    Args:
+      declare: called with a repository rule, a name and attributes.
+    """
+    declare(
         system_library_repository,
         name = "rules_onnx_absl",
         header = "absl/status/statusor.h",
@@ -70,7 +76,7 @@ def rules_onnx_library_repositories():
         static_libraries = _ABSL_LIBRARIES,
         linkopts = ["-lpthread"],
     )
-    maybe(
+    declare(
         system_library_repository,
         name = "rules_onnx_protobuf",
         header = "google/protobuf/message.h",
@@ -78,40 +84,40 @@ def rules_onnx_library_repositories():
         static_libraries = ["protobuf"],
         linkopts = ["-lpthread"],
     )
-    maybe(
+    declare(
         system_tool_repository,
         name = "rules_onnx_protoc",
         package = "protobuf-compiler",
         tool = "protoc",
     )
-    maybe(
+    declare(
         system_library_repository,
         name = "rules_onnx_xxhash",
         header = "xxhash.h",
         package = "libxxhash-dev",
         static_libraries = ["xxhash"],
     )
-    maybe(
+    declare(
         system_library_repository,
         name = "rules_onnx_simdjson",
         header = "simdjson.h",
         linkopts = ["-lsimdjson"],
         package = "libsimdjson-dev",
     )
-    maybe(
+    declare(
         system_library_repository,
         name = "rules_onnx_cli11",
         header = "CLI/CLI.hpp",
         package = "libcli11-dev",
     )
-    maybe(
+    declare(
         system_library_repository,
         name = "rules_onnx_minizip",
         header = "minizip/unzip.h",
         package = "libminizip-dev",
         static_libraries = ["minizip", "z"],
     )
-    maybe(
+    declare(
         system_library_repository,
         name = "rules_onnx_gtest",
         header = "gmock/gmock.h",
@@ -119,14 +125,14 @@ def rules_onnx_library_repositories():
         package = "libgmock-dev",
         static_libraries = ["gmock", "gtest", "gtest_main"],
     )
-    maybe(onnx_sources_repository, name = "rules_onnx_onnx")
-    maybe(torch_repository, name = "rules_onnx_torch")
+    declare(onnx_sources_repository, name = "rules_onnx_onnx")
+    declare(torch_repository, name = "rules_onnx_torch")
+    declare(python_repository, name = "rules_onnx_python")
 
 def rules_onnx_repositories():
     """Everything that rules_onnx needs and the workspace has not declared."""
     rules_onnx_bazel_repositories()
-    rules_onnx_library_repositories()
-    maybe(python_repository, name = "rules_onnx_python")
+    rules_onnx_own_repositories()
 
 def rules_onnx_toolchains():
     """Registers the toolchains of this repository; those registered before win."""

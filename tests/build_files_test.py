@@ -45,6 +45,34 @@ class BuildFilesTest(unittest.TestCase):
         names = set(re.findall(r'^        "(\w+)",', bazel, re.MULTILINE))
         self.assertEqual(targets, names)
 
+    def test_same_repositories_for_module_and_workspace(self):
+        declared = set(re.findall(r'name = "(rules_onnx_\w+)"', (ROOT / "rules/repositories.bzl").read_text()))
+        used = set(re.findall(r'^    "(rules_onnx_\w+)",', (ROOT / "MODULE.bazel").read_text(), re.MULTILINE))
+        self.assertEqual(declared, used)
+
+    def test_folders_depend_on_the_libraries_that_they_include(self):
+        headers = {"simdjson": r"simdjson\.h", "protobuf": r"google/protobuf/", "xxhash": r"xxhash\.h", "cli11": r"CLI/",
+                   "minizip": r"minizip/", "onnx": r"onnx/", "absl": r"absl/", "torch": r"(torch|ATen|c10)/"}
+        for path in [*(ROOT / "exporter").rglob("CMakeLists.txt"), *(ROOT / "cache").rglob("CMakeLists.txt")]:
+            library = re.search(r"^rules_onnx_library\(([^)]*)\)", path.read_text(), re.MULTILINE)
+            if not library:
+                continue
+            words = library[1].split()
+            if list(path.parent.glob("*.proto")):
+                words.insert(0, "third_party/protobuf")  # of itself, see RulesOnnxFolder.cmake
+            at = words.index("TEST_DEPS") if "TEST_DEPS" in words else len(words)
+            for is_test, listed in ((False, words[:at]), (True, words)):
+                texts = [file.read_text() for file in path.parent.iterdir() if file.suffix in (".cc", ".h")
+                         and bool(re.search(r"_test(_util)?\.", file.name)) == is_test and file.name != "main.cc"]
+                for name, pattern in headers.items():
+                    included = any(re.search(rf"#include [<\"]{pattern}", text) for text in texts)
+                    if included:
+                        self.assertIn(f"third_party/{name}", listed, f"{path}, {'tests' if is_test else 'library'}")
+                    elif not is_test and f"third_party/{name}" in library[1].split()[:at]:
+                        main = path.with_name("main.cc")
+                        used = main.exists() and re.search(rf"#include [<\"]{pattern}", main.read_text())
+                        self.assertTrue(used, f"{path} does not include {name}")
+
     def test_same_abseil_archives(self):
         cmake = (ROOT / "cmake/RulesOnnxThirdParty.cmake").read_text()
         bazel = (ROOT / "rules/repositories.bzl").read_text()

@@ -52,22 +52,17 @@ onnx_exporter_target_toolchain = rule(
 )
 
 def _onnx_python_toolchain_impl(ctx):
-    return [platform_common.ToolchainInfo(
-        python = ctx.file.python,
-        files = depset(
-            [ctx.file.python],
-            transitive = [ctx.attr.python[DefaultInfo].default_runfiles.files],
-        ),
-    )]
+    return [platform_common.ToolchainInfo(python = _program(ctx.attr.python))]
 
 onnx_python_toolchain = rule(
     implementation = _onnx_python_toolchain_impl,
     attrs = {
         "python": attr.label(
             mandatory = True,
-            allow_single_file = True,
+            allow_files = True,
             cfg = "exec",
-            doc = "A Python interpreter, or a program that starts one.",
+            executable = True,
+            doc = "A Python interpreter, or a program that passes its arguments to one: a py_binary, whose runfiles are the packages.",
         ),
     },
     doc = """A Python, for toolchains of the types @rules_onnx//rules:verify_python_toolchain_type

@@ -24,12 +24,9 @@ def _torch_model_impl(ctx):
     args.add("--inputs", inputs)
     ctx.actions.run(
         mnemonic = "TorchModel",
-        executable = python.python,
+        executable = python.python.files_to_run,
         arguments = [args],
-        inputs = depset(
-            ctx.files.srcs + ctx.files.data + [ctx.file._script],
-            transitive = [python.files],
-        ),
+        inputs = ctx.files.srcs + ctx.files.data + [ctx.file._script],
         outputs = [program, inputs],
         # Set iteration and the number of threads must not show in the result.
         env = {

@@ -13,10 +13,10 @@ def verify_command(ctx, info, path):
       path: the function that gives the path of a File where the command runs.
     Returns:
       A struct: exporter (the program to start), arguments (list of strings), files (depset of what
-      they name), programs (those of the exporter toolchain that are needed).
+      they name), programs (those of the toolchains that are needed).
     """
     exporter = ctx.toolchains[EXPORTER_TOOLCHAIN]
-    python = ctx.toolchains[VERIFY_PYTHON_TOOLCHAIN]
+    python = ctx.toolchains[VERIFY_PYTHON_TOOLCHAIN].python
     if not exporter.torch_capture:
         fail("running the program needs onnx-capture-torch, which the exporter toolchain has not")
 
@@ -27,15 +27,12 @@ def verify_command(ctx, info, path):
     for argument in info.verify_files:
         arguments += [argument.flag, path(argument.file)]
     arguments += ["--torch-capture", path(exporter.torch_capture.executable)]
-    arguments += ["--python", path(python.python)]
+    arguments += ["--python", path(python.executable)]
 
     artifacts = [file for artifact in info.artifacts for file in [artifact.model] + artifact.data]
     return struct(
         exporter = exporter.exporter,
         arguments = arguments,
-        files = depset(
-            [info.program] + artifacts + [argument.file for argument in info.verify_files],
-            transitive = [python.files],
-        ),
-        programs = [exporter.exporter, exporter.torch_capture],
+        files = depset([info.program] + artifacts + [argument.file for argument in info.verify_files]),
+        programs = [exporter.exporter, exporter.torch_capture, python],
     )

@@ -37,6 +37,33 @@ def _export_test_test_impl(ctx):
 
 _export_test_test = analysistest.make(_export_test_test_impl)
 
+def _program_impl(ctx):
+    program = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(program, "#!/bin/sh\n", is_executable = True)
+    return [DefaultInfo(executable = program, runfiles = ctx.runfiles(ctx.files.data))]
+
+# A Python that is a program with files of its own, as a py_binary is.
+python_program = rule(
+    implementation = _program_impl,
+    attrs = {"data": attr.label_list(allow_files = True)},
+    executable = True,
+)
+
+def _python_program_test_impl(ctx):
+    env = analysistest.begin(ctx)
+    target = analysistest.target_under_test(env)
+    runfiles = [file.basename for file in target[DefaultInfo].default_runfiles.files.to_list()]
+    for file in ["python_program.sh", "python_package.txt"]:
+        asserts.true(env, file in runfiles, "%s lacks %s" % (runfiles, file))
+    script = [action.content for action in analysistest.target_actions(env) if action.mnemonic == "FileWrite"][0]
+    asserts.true(env, "'--python' 'tests/rules/python_program.sh'" in script, script)
+    return analysistest.end(env)
+
+_python_program_test = analysistest.make(
+    _python_program_test_impl,
+    config_settings = {"//command_line_option:extra_toolchains": "//tests/rules:python_program_toolchain"},
+)
+
 def torch_model_tests(name):
     """Declares every test.
 
@@ -105,7 +132,11 @@ def torch_model_tests(name):
         name = "export_test",
         target_under_test = ":test_of_tested",
     )
+    _python_program_test(
+        name = "python_program_test",
+        target_under_test = ":test_of_tested",
+    )
     native.test_suite(
         name = name,
-        tests = tests + ["export_test", "inputs_of_torch_model_test"],
+        tests = tests + ["export_test", "inputs_of_torch_model_test", "python_program_test"],
     )

@@ -1,8 +1,8 @@
 """Finds what tools/setup installed."""
 
 def deps_dir(ctx):
-    """The folder .deps beside the WORKSPACE file of rules_onnx."""
-    return ctx.path(Label("//:WORKSPACE")).dirname.get_child(".deps")
+    """The folder .deps in the root folder of rules_onnx."""
+    return ctx.path(Label("//:BUILD.bazel")).dirname.get_child(".deps")
 
 def site_package(ctx, name):
     """Path of an installed package in the virtual environment, or None."""
