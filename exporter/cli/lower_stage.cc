@@ -76,10 +76,11 @@ absl::StatusOr<Captured> ReadCaptured(const std::string& graph, const std::strin
   return captured;
 }
 
-absl::Status LowerCaptured(const Captured& captured, const Options& options, const LowerJob& job,
-                           diagnostics::Diagnostics* diagnostics) {
+absl::StatusOr<builder::Model> LowerToModel(const Captured& captured, const Options& options,
+                                            int opset, diagnostics::Diagnostics* diagnostics,
+                                            std::vector<lowering::LoweredValue>* values) {
   lowering::LowerOptions lower_options;
-  lower_options.opset = job.opset;
+  lower_options.opset = opset;
   lower_options.output_names = options.output_names;
   lower_options.export_params = options.export_params;
   lower_options.keep_initializers_as_inputs = options.keep_initializers_as_inputs;
@@ -94,8 +95,15 @@ absl::Status LowerCaptured(const Captured& captured, const Options& options, con
   if (!user.ok()) return user.status();
   lower_options.user_lowerings = *std::move(user);
   const onnx_format::OnnxOpSchemas schemas;
+  return lowering::LowerGraphWithValues(captured.graph, lower_options, schemas, diagnostics,
+                                        values);
+}
+
+absl::Status LowerCaptured(const Captured& captured, const Options& options, const LowerJob& job,
+                           diagnostics::Diagnostics* diagnostics) {
+  std::vector<lowering::LoweredValue> values;
   const absl::StatusOr<builder::Model> model =
-      lowering::LowerGraph(captured.graph, lower_options, schemas, diagnostics);
+      LowerToModel(captured, options, job.opset, diagnostics, &values);
   if (!model.ok()) return model.status();
 
   Places places = FindPlaces(captured);

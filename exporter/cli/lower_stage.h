@@ -3,6 +3,7 @@
 #define RULES_ONNX_EXPORTER_CLI_LOWER_STAGE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -10,6 +11,7 @@
 #include "exporter/diagnostics/diagnostics.h"
 #include "exporter/ir/graph.h"
 #include "exporter/ir/serialize.h"
+#include "exporter/lowering/lowered_values.h"
 
 namespace rules_onnx::cli {
 
@@ -31,6 +33,11 @@ struct LowerJob {
 // Lowers and writes; files appear whole or not at all. Problems of operators go to `diagnostics`.
 absl::Status LowerCaptured(const Captured& captured, const Options& options, const LowerJob& job,
                            diagnostics::Diagnostics* diagnostics);
+
+// Lowers only; `values` gets what each value of the captured graph has become.
+absl::StatusOr<builder::Model> LowerToModel(const Captured& captured, const Options& options,
+                                            int opset, diagnostics::Diagnostics* diagnostics,
+                                            std::vector<lowering::LoweredValue>* values);
 
 // A warning for each output of the program that no tensor carries.
 void WarnDroppedOutputs(const ir::Graph& graph, diagnostics::Diagnostics* diagnostics);

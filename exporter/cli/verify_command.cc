@@ -1,6 +1,5 @@
-// verify: runs the program at several sizes, then the models on the same inputs.
-
-#include <stdlib.h>
+// verify: runs the program at several sizes, then the models on the same inputs; where a model gives
+// other values, looks for the first one.
 
 #include <filesystem>
 #include <iostream>
@@ -13,9 +12,11 @@
 #include "exporter/cli/capture_stage.h"
 #include "exporter/cli/child.h"
 #include "exporter/cli/commands.h"
+#include "exporter/cli/first_difference.h"
 #include "exporter/cli/lower_stage.h"
 #include "exporter/cli/program_kind.h"
 #include "exporter/cli/reference_inputs.h"
+#include "exporter/cli/temporary_folder.h"
 #include "exporter/cli/torch_child.h"
 #include "exporter/verify/cases.h"
 #include "exporter/verify/script.h"
@@ -24,28 +25,6 @@ namespace rules_onnx::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of its own under the system's one for temporary files.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    path_ = (fs::temp_directory_path(error) / "onnx-export-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string File(const std::string& name) const { return absl::StrCat(path_, "/", name); }
-
- private:
-  std::string path_;
-};
 
 // Runs the program on its inputs and stores them with its outputs.
 class Reference {
@@ -77,7 +56,7 @@ absl::StatusOr<verify::Sizes> Reference::Run(const verify::Case& one,
     if (first.ok()) first_messages = std::move(messages);
     first.Update(status);
   }
-  std::cerr << first_messages;
+  if (one.required) std::cerr << first_messages;
   return absl::Status(first.code(),
                       absl::StrCat("the program cannot be run at the sizes of case '", one.name,
                                    "'", first.message().empty() ? "" : ": ", first.message()));
@@ -92,6 +71,9 @@ absl::Status Reference::RunAt(const verify::Sizes& sizes, const std::string& fol
   }
   std::vector<std::string> arguments = {"run", "--output-dir", folder};
   arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+  for (const std::string& library : options_.torch_libraries.items) {
+    arguments.insert(arguments.end(), {"--torch-library", library});
+  }
   for (const auto& [symbol, size] : sizes) {
     arguments.insert(arguments.end(), {"--sizes", absl::StrCat(symbol, "=", size)});
   }
@@ -99,7 +81,7 @@ absl::Status Reference::RunAt(const verify::Sizes& sizes, const std::string& fol
 }
 
 std::vector<std::string> TorchScriptArguments(const Options& options) {
-  std::vector<std::string> arguments = {"--model", options.model};
+  std::vector<std::string> arguments = {"--model", options.model, "--training", options.training};
   for (const std::string& input : options.inputs.items) {
     arguments.insert(arguments.end(), {"--inputs", input});
   }
@@ -129,64 +111,121 @@ struct StoredCase {
   std::string folder, label;
 };
 
-absl::Status MakeCases(const Options& options, const TemporaryFolder& temporary,
-                       const std::string& folder, std::vector<StoredCase>* stored,
-                       diagnostics::Diagnostics* diagnostics) {
-  const absl::StatusOr<ProgramKind> kind = DetectProgram(options.model);
-  if (!kind.ok()) return kind.status();
-  const capture::CapturePaths paths{temporary.File("graph"), temporary.File("weights"),
-                                    temporary.File("debug")};
+class Verification {
+ public:
+  Verification(const Options& options, const TemporaryFolder& temporary)
+      : options_(options),
+        temporary_(temporary),
+        paths_{temporary.File("graph"), temporary.File("weights"), temporary.File("debug")} {}
+
+  // Captures the program.
+  absl::Status Capture(diagnostics::Diagnostics* diagnostics);
+  // Runs the program; inputs and outputs go into folders below `folder`.
+  absl::Status MakeCases(const std::string& folder);
+  // Runs the models on the cases, and prints the results.
+  absl::Status RunModels() const;
+
+ private:
+  absl::StatusOr<std::vector<std::string>> ProgramArguments() const;
+  // Runs run_onnx.py; whether all models agree with the program.
+  absl::StatusOr<bool> RunScript(const std::vector<std::string>& arguments) const;
+  // The arguments that give run_onnx.py what it needs to find the first differences.
+  std::vector<std::string> SearchArguments(const std::string& deferred) const;
+
+  const Options& options_;
+  const TemporaryFolder& temporary_;
+  const capture::CapturePaths paths_;
+  Captured captured_;
+  std::vector<StoredCase> cases_;
+};
+
+absl::Status Verification::Capture(diagnostics::Diagnostics* diagnostics) {
   std::string messages;
-  const absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
+  const absl::Status status = CaptureProgram(options_, paths_, &messages, diagnostics);
   std::cerr << messages;
   if (!status.ok() || diagnostics->has_errors()) return status;
-  const absl::StatusOr<Captured> captured = ReadCaptured(paths.graph, "");
+  absl::StatusOr<Captured> captured = ReadCaptured(paths_.graph, paths_.debug);
   if (!captured.ok()) return captured.status();
-  absl::StatusOr<std::vector<std::string>> arguments = TorchScriptArguments(options);
-  if (*kind == ProgramKind::kExportedProgram) {
-    arguments = ExportedProgramArguments(options, captured->graph, paths,
-                                         temporary.File("samples.pt"));
-  }
+  captured_ = *std::move(captured);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> Verification::ProgramArguments() const {
+  const absl::StatusOr<ProgramKind> kind = DetectProgram(options_.model);
+  if (!kind.ok()) return kind.status();
+  if (*kind == ProgramKind::kTorchScript) return TorchScriptArguments(options_);
+  return ExportedProgramArguments(options_, captured_.graph, paths_, temporary_.File("samples.pt"));
+}
+
+absl::Status Verification::MakeCases(const std::string& folder) {
+  absl::StatusOr<std::vector<std::string>> arguments = ProgramArguments();
   if (!arguments.ok()) return arguments.status();
-  const Reference reference(options, *std::move(arguments));
-  for (const verify::Case& one : verify::ChooseCases(captured->graph.symbols)) {
-    const std::string place = absl::StrCat(folder, "/test_data_set_", stored->size());
+  const Reference reference(options_, *std::move(arguments));
+  for (const verify::Case& one : verify::ChooseCases(captured_.graph.symbols)) {
+    const std::string place = absl::StrCat(folder, "/test_data_set_", cases_.size());
     const absl::StatusOr<verify::Sizes> sizes = reference.Run(one, place);
+    if (!sizes.ok() && !one.required) continue;
     if (!sizes.ok()) return sizes.status();
-    stored->push_back({place, verify::Label(*sizes)});
+    cases_.push_back({place, verify::Label(*sizes)});
   }
   return absl::OkStatus();
 }
 
-absl::Status RunModels(const Options& options, const std::vector<StoredCase>& cases) {
-  std::vector<std::string> arguments = {"-c",     verify::RunOnnxScript(), "--rtol", options.rtol,
-                                        "--atol", options.atol};
-  if (options.json) arguments.push_back("--json");
-  for (const std::string& model : options.onnx.items) {
-    arguments.insert(arguments.end(), {"--model", model});
-  }
-  for (const StoredCase& one : cases) {
-    arguments.insert(arguments.end(), {"--case", one.folder, "--label", one.label});
-  }
+absl::StatusOr<bool> Verification::RunScript(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> all = {"-c",     verify::RunOnnxScript(), "--rtol", options_.rtol,
+                                  "--atol", options_.atol};
+  if (options_.json) all.push_back("--json");
+  all.insert(all.end(), arguments.begin(), arguments.end());
   std::cout.flush();
-  const absl::StatusOr<ChildResult> result = RunChild(options.python, arguments);
+  const absl::StatusOr<ChildResult> result = RunChild(options_.python, all);
   if (!result.ok()) return result.status();
   std::cerr << result->errors;
-  if (result->signal == 0 && result->exit_status == 0) return absl::OkStatus();
+  if (result->signal == 0 && result->exit_status == 0) return true;
   if (result->signal == 0 && result->exit_status == 2) return absl::CancelledError("");
-  if (result->signal == 0 && result->exit_status == 1) {
-    return absl::FailedPreconditionError("a model does not give what the program gives");
+  if (result->signal == 0 && result->exit_status == 1) return false;
+  return absl::InternalError(absl::StrCat(options_.python, " failed to run the models"));
+}
+
+std::vector<std::string> Verification::SearchArguments(const std::string& deferred) const {
+  std::vector<std::string> arguments = {"--resume", deferred};
+  const absl::StatusOr<std::vector<Mismatch>> mismatches = ReadMismatches(deferred);
+  absl::Status status = mismatches.status();
+  for (size_t i = 0; status.ok() && i < mismatches->size(); ++i) {
+    const std::string folder = temporary_.File(absl::StrCat("search_", i));
+    std::error_code error;
+    fs::create_directory(folder, error);
+    status = PrepareSearch(options_, captured_, paths_, (*mismatches)[i], folder);
+    if (!status.ok()) break;
+    arguments.insert(arguments.end(),
+                     {"--search", absl::StrCat((*mismatches)[i].result, "=", folder)});
   }
-  return absl::InternalError(absl::StrCat(options.python, " failed to run the models"));
+  if (!status.ok()) {
+    std::cerr << "warning: the first difference cannot be found: " << status.message() << "\n";
+  }
+  return arguments;
+}
+
+absl::Status Verification::RunModels() const {
+  const std::string deferred = temporary_.File("results.json");
+  std::vector<std::string> arguments = {"--defer", deferred};
+  for (const std::string& model : options_.onnx.items) {
+    arguments.insert(arguments.end(), {"--model", model});
+  }
+  for (const StoredCase& one : cases_) {
+    arguments.insert(arguments.end(), {"--case", one.folder, "--label", one.label});
+  }
+  absl::StatusOr<bool> equal = RunScript(arguments);
+  if (equal.ok() && !*equal) equal = RunScript(SearchArguments(deferred));
+  if (!equal.ok()) return equal.status();
+  if (*equal) return absl::OkStatus();
+  return absl::FailedPreconditionError("a model does not give what the program gives");
 }
 
 }  // namespace
 
 absl::Status RunVerify(const Options& options, diagnostics::Diagnostics* diagnostics) {
   const TemporaryFolder temporary;
-  if (temporary.path().empty()) {
-    return absl::UnavailableError("cannot make a folder for temporary files");
-  }
+  if (!temporary.status().ok()) return temporary.status();
   std::string folder = temporary.path();
   if (!options.test_data_dir.empty()) {
     folder = options.test_data_dir;
@@ -194,10 +233,11 @@ absl::Status RunVerify(const Options& options, diagnostics::Diagnostics* diagnos
     fs::create_directories(folder, error);
     if (error) return absl::UnavailableError(absl::StrCat("cannot make the folder ", folder));
   }
-  std::vector<StoredCase> cases;
-  const absl::Status status = MakeCases(options, temporary, folder, &cases, diagnostics);
+  Verification verification(options, temporary);
+  absl::Status status = verification.Capture(diagnostics);
   if (!status.ok() || diagnostics->has_errors()) return status;
-  return RunModels(options, cases);
+  if (status = verification.MakeCases(folder); !status.ok()) return status;
+  return verification.RunModels();
 }
 
 }  // namespace rules_onnx::cli

@@ -12,6 +12,7 @@
 #include "exporter/builder/literal.h"
 #include "exporter/ir/print.h"
 #include "exporter/lowering/op.h"
+#include "exporter/lowering/lowered_values.h"
 #include "exporter/lowering/quantized.h"
 #include "exporter/lowering/registry.h"
 
@@ -151,6 +152,7 @@ std::function<void(Op&)> Lowering::FindLowering(const ir::Node& node) const {
 
 absl::Status Lowering::Try(const ir::Node& node, const std::function<void(Op&)>& lowering) {
   builder_.SetSource(NodePrefix(node.scope), node.id);
+  current_ = &node;
   Op op(*this, node);
   lowering(op);
   absl::Status status = builder_.TakeStatus();
@@ -195,7 +197,10 @@ void Lowering::StandIn(const ir::Node& node) {
 
 void Lowering::LowerNodes(const ir::Block& block) {
   for (const auto& node : block.nodes) LowerNode(*node);
+  const ir::Node* outer = current_;
 }
+  current_ = outer;
+  if (outer != nullptr) builder_.SetSource(NodePrefix(outer->scope), outer->id);
 
 std::vector<Item> Lowering::Results(const ir::Block& block) {
   std::vector<Item> results;
@@ -253,9 +258,38 @@ void Lowering::Run() {
   AddOutputs();
 }
 
-absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
-                                          const builder::OpSchemas& schemas,
-                                          diagnostics::Diagnostics* diagnostics) {
+namespace {
+
+// Whether plain tensors carry the item; appends their values.
+bool AppendParts(const Item& item, std::vector<const builder::Value*>* parts) {
+  if (item.is_quantized()) return false;
+  if (item.is_val()) {
+    parts->push_back(item.val.get());
+    return true;
+  }
+  return item.is_list() && std::all_of(item.items.begin(), item.items.end(), [&](const Item& one) {
+           return AppendParts(one, parts);
+         });
+}
+
+std::vector<LoweredValue> CollectValues(const Lowering& lowering) {
+  std::vector<LoweredValue> values;
+  for (const auto& node : lowering.graph().main.nodes) {
+    for (const ir::Value* output : node->outputs) {
+      LoweredValue value{node.get(), output, {}};
+      if (AppendParts(lowering.Get(output), &value.parts)) values.push_back(std::move(value));
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+absl::StatusOr<builder::Model> LowerGraphWithValues(const ir::Graph& graph,
+                                                    const LowerOptions& options,
+                                                    const builder::OpSchemas& schemas,
+                                                    diagnostics::Diagnostics* diagnostics,
+                                                    std::vector<LoweredValue>* values) {
   if (options.opset < kMinOpset || options.opset > kMaxOpset) {
     return absl::InvalidArgumentError(absl::StrCat("--opset ", options.opset,
                                                    ": opsets ", kMinOpset, " to ", kMaxOpset,
@@ -274,3 +308,11 @@ absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOpt
 }
 
 }  // namespace rules_onnx::lowering
+  *values = CollectValues(lowering);
+absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
+                                          const builder::OpSchemas& schemas,
+                                          diagnostics::Diagnostics* diagnostics) {
+  std::vector<LoweredValue> values;
+  return LowerGraphWithValues(graph, options, schemas, diagnostics, &values);
+}
+

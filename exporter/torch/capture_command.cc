@@ -1,5 +1,3 @@
-#include <dlfcn.h>
-
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -11,16 +9,6 @@
 
 namespace rules_onnx::torch_command {
 namespace {
-
-absl::Status LoadLibraries(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    // Stays loaded: what it registers is used until the process ends.
-    if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("--torch-library ", path, ": ", dlerror()));
-    }
-  }
-  return absl::OkStatus();
-}
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));

@@ -24,13 +24,20 @@ struct CaptureFlags {
 };
 absl::Status RunCapture(const CaptureFlags& flags);
 
+// Loads shared objects that register operators with PyTorch, for the rest of the process.
+absl::Status LoadLibraries(const std::vector<std::string>& paths);
+
 struct RunFlags {
   std::string model;                      // a .pt program; or
   std::string graph, weights;             // a captured graph
   std::vector<std::string> inputs;
   std::string dynamic_axes;
   std::map<std::string, int64_t> sizes;   // symbol → size other than the example's
+  std::vector<std::string> torch_libraries;
   std::string output_dir;                 // gets input_0.pb …, output_0.pb …
+  // Of a captured graph: gets 12_0.pb for the value of id 12 that a node of the main block gives,
+  // 12_0.pb, 12_1.pb, … for the tensors of a list; complex tensors as pairs of reals.
+  std::string values_dir;
   capture::Training training = capture::Training::kEval;
 };
 absl::Status RunProgram(const RunFlags& flags);

@@ -15,6 +15,12 @@ namespace command = rules_onnx::torch_command;
 const std::map<std::string, Training> kTraining = {
     {"eval", Training::kEval}, {"preserve", Training::kPreserve}, {"train", Training::kTrain}};
 
+void AddLibraries(CLI::App* command, std::vector<std::string>* libraries) {
+  command->add_option("--torch-library", *libraries,
+                      "Shared objects that register operators; repeats.")
+      ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 CLI::App* AddCapture(CLI::App* app, command::CaptureFlags* flags, std::string* stage) {
   CLI::App* capture = app->add_subcommand("capture", "Captures a TorchScript program.");
   capture->add_option("--model", flags->model, "The .pt file.")->required();
@@ -26,9 +32,7 @@ CLI::App* AddCapture(CLI::App* app, command::CaptureFlags* flags, std::string* s
       ->transform(CLI::CheckedTransformer(kTraining));
   capture->add_option("--do-constant-folding", flags->options.do_constant_folding);
   capture->add_option("--allow-frozen-shapes", flags->options.allow_frozen_shapes);
-  capture->add_option("--torch-library", flags->torch_libraries,
-                      "Shared objects that register operators; repeats.")
-      ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddLibraries(capture, &flags->torch_libraries);
   capture->add_option("--graph", flags->paths.graph, "Output.");
   capture->add_option("--weights", flags->paths.weights, "Output.");
   capture->add_option("--debug", flags->paths.debug, "Output.");
@@ -59,6 +63,9 @@ CLI::App* AddRun(CLI::App* app, command::RunFlags* flags) {
       ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   run->add_option("--output-dir", flags->output_dir, "Gets input_0.pb, output_0.pb, ….")
       ->required();
+  run->add_option("--values-dir", flags->values_dir,
+                  "With --graph: gets the values of its nodes, 12_0.pb for value 12.");
+  AddLibraries(run, &flags->torch_libraries);
   run->add_option("--training", flags->training, "eval, preserve or train.")
       ->transform(CLI::CheckedTransformer(kTraining));
   return run;

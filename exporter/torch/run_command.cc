@@ -2,6 +2,8 @@
 #include <c10/core/GradMode.h>
 
 #include <iostream>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/files/input_file.h"
@@ -93,6 +95,35 @@ absl::Status RunGraph(const RunFlags& flags) {
   for (const ir::Value* param : graph->main.params) names.push_back(param->name);
   auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {}, names);
   if (!inputs.ok()) return inputs.status();
+// Writes values as they are computed; the first failure counts.
+class ValueWriter {
+ public:
+  ValueWriter(const ir::Graph& graph, std::string folder) : folder_(std::move(folder)) {
+    for (const auto& node : graph.main.nodes) {
+      for (const ir::Value* output : node->outputs) wanted_.insert(output->id);
+    }
+  }
+
+  void Write(const ir::Value& value, const c10::IValue& what) {
+    if (!status_.ok() || wanted_.count(value.id) == 0) return;
+    std::vector<torch_values::NamedTensor> tensors;
+    torch_values::Flatten(what, absl::StrCat(value.id), &tensors);
+    for (torch_values::NamedTensor& tensor : tensors) {
+      if (tensor.tensor.is_complex()) {
+        tensor.tensor = at::view_as_real(tensor.tensor.resolve_conj());
+      }
+    }
+    status_ = WriteAll(folder_, absl::StrCat(value.id), tensors);
+  }
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  std::string folder_;
+  std::set<int32_t> wanted_;
+  absl::Status status_;
+};
+
   const inputs::Inputs sized = inputs::WithSizes(*inputs, flags.sizes);
   std::vector<c10::IValue> values;
   std::vector<torch_values::NamedTensor> given;
@@ -106,7 +137,12 @@ absl::Status RunGraph(const RunFlags& flags) {
   }
   absl::Status status = WriteAll(flags.output_dir, "input", given);
   if (!status.ok()) return status;
-  const auto outputs = reference::Evaluate(*graph, values, *weights);
+  ValueWriter writer(*graph, flags.values_dir);
+  reference::Observer observer;
+  if (!flags.values_dir.empty()) {
+    observer = [&](const ir::Value& value, const c10::IValue& what) { writer.Write(value, what); };
+  }
+  const auto outputs = reference::Evaluate(*graph, values, *weights, observer);
   if (!outputs.ok()) return outputs.status();
   std::vector<torch_values::NamedTensor> results;
   for (size_t i = 0; i < outputs->size(); ++i) {
@@ -120,5 +156,7 @@ absl::Status RunGraph(const RunFlags& flags) {
 absl::Status RunProgram(const RunFlags& flags) {
   return flags.graph.empty() ? RunScript(flags) : RunGraph(flags);
 }
+  if (!writer.status().ok()) return writer.status();
 
 }  // namespace rules_onnx::torch_command
+  if (absl::Status status = LoadLibraries(flags.torch_libraries); !status.ok()) return status;

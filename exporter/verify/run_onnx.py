@@ -3,6 +3,8 @@ R"py("  # C++ reads this file too, as a raw string: see script.cc.
 
 A case is a folder in the form of ONNX's backend tests: input_0.pb, input_1.pb, … and output_0.pb, …
 Models run in ONNX Runtime; where it has no kernel for a node, in ONNX's reference evaluator.
+Given the values that a model must have inside (exporter/cli/first_difference.h), finds the first
+that it has not.
 Needs numpy, onnx and onnxruntime. Exit status 0: all equal; 1: not; 2: cannot run.
 """
 
@@ -40,23 +42,58 @@ def read_tensors(folder, kind):
     return tensors
 
 
-class Model:
-    """A model file, ready to run."""
+def used_names(node):
+    """The values that a node reads, those that its inner graphs read included."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from used_names(inner)
+        for output in attribute.g.output:
+            yield output.name
 
-    def __init__(self, path):
+
+def keep_only(graph, outputs):
+    """Leaves the outputs, and the nodes that they need."""
+    needed, kept = set(outputs), []
+    for node in reversed(graph.node):
+        if not needed.isdisjoint(filter(None, node.output)):
+            kept.append(node)
+            needed.update(used_names(node))
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in reversed(kept)]
+    del graph.node[:], graph.output[:]
+    graph.node.extend(nodes)
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+
+
+def start_session(path, outputs=None):
+    """(session, names of inputs, runtime) of a model file; `outputs` in the place of its own."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    content = path
+    if outputs is not None:
+        model = onnx.load(path, load_external_data=False)
+        keep_only(model.graph, outputs)
+        content = model.SerializeToString()
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path",
+                                         os.path.dirname(os.path.abspath(path)))
+    try:
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        return session, [value.name for value in session.get_inputs()], "onnxruntime"
+    except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
+        if outputs is None:
+            session = onnx.reference.ReferenceEvaluator(path)
+        else:
+            onnx.load_external_data_for_model(model, os.path.dirname(os.path.abspath(path)))
+            session = onnx.reference.ReferenceEvaluator(model)
+        return session, list(session.input_names), "reference"
+
+
+class Model:
+    """A model file, ready to run; `outputs` in the place of its own."""
+
+    def __init__(self, path, outputs=None):
         self.path = path
-        self.runtime = "onnxruntime"
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        try:
-            self.session = onnxruntime.InferenceSession(
-                path, options, providers=["CPUExecutionProvider"])
-            self.inputs = [value.name for value in self.session.get_inputs()]
-        except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented as error:
-            self.runtime = "reference"
-            self.note = str(error).strip().splitlines()[0]
-            self.session = onnx.reference.ReferenceEvaluator(path)
-            self.inputs = list(self.session.input_names)
+        self.session, self.inputs, self.runtime = start_session(path, outputs)
 
     def run(self, tensors):
         feeds = {}
@@ -108,13 +145,17 @@ def compare(name, actual, expected, rtol, atol):
                    f"({int(wrong.sum())} of {wrong.size} differ)")
 
 
+def text_of(error):
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def run_case(model, label, folder, rtol, atol):
     result = {"model": model.path, "case": label, "runtime": model.runtime, "max_error": None,
-              "problem": None}
+              "problem": None, "first_difference": None}
     try:
         actual = list(flatten(model.run(read_tensors(folder, "input"))))
     except Exception as error:  # whatever a runtime throws is the result
-        result["problem"] = str(error).strip().splitlines()[0]
+        result["problem"] = text_of(error)
         return result
     expected = read_tensors(folder, "output")
     if len(actual) != len(expected):
@@ -127,6 +168,92 @@ def run_case(model, label, folder, rtol, atol):
         result["problem"] = result["problem"] or problem
     result["max_error"] = max(errors, default=None)  # of those that are numbers
     return result
+
+
+class Search:
+    """Looks for the first value that a model has otherwise than it must."""
+
+    def __init__(self, path, case, folder, rtol, atol):
+        self.path, self.case, self.folder, self.rtol, self.atol = path, case, folder, rtol, atol
+        self.inputs = read_tensors(case, "input")
+        nodes = {node.name: node for node in onnx.load(path, load_external_data=False).graph.node}
+        with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
+            plan = json.load(file)
+        self.steps = []
+        for step in plan:
+            step["expected"] = [value for _, value in read_tensors(folder, step["value"])]
+            names = [self.name_of(nodes, part) for part in step["parts"]]
+            if len(names) == len(step["expected"]) and names and None not in names:
+                self.steps.append({**step, "names": names})
+
+    @staticmethod
+    def name_of(nodes, part):
+        """The value that a node of the model makes, or None."""
+        node = nodes.get(part[0]) if part else None
+        return node.output[part[1]] if node and part[1] < len(node.output) else None
+
+    def difference(self, step, names, error, problem):
+        return {"op": step["op"], "scope": step["scope"], "location": step["location"],
+                "onnx_nodes": step["nodes"], "onnx_value": names, "max_error": error,
+                "problem": problem}
+
+    def check(self, step, values):
+        for name, actual, expected in zip(step["names"], values, step["expected"]):
+            error, problem = compare(name, numpy.asarray(actual), expected, self.rtol, self.atol)
+            if problem:
+                return self.difference(step, name, error, problem)
+        return None
+
+    def first(self, steps):
+        """The first difference among the steps; None where there is none."""
+        if not steps:
+            return None
+        names = sorted({name for step in steps for name in step["names"]})
+        try:
+            values = dict(zip(names, Model(self.path, names).run(self.inputs)))
+        except Exception as error:  # the model fails on the way to one of them
+            if len(steps) == 1:
+                return self.difference(steps[0], steps[0]["names"][0], None, text_of(error))
+            middle = len(steps) // 2
+            return self.first(steps[:middle]) or self.first(steps[middle:])
+        for step in steps:
+            found = self.check(step, [values[name] for name in step["names"]])
+            if found:
+                return found
+        return None
+
+    def run(self):
+        """The first difference, or why there is none."""
+        size = 100  # so that not all values are in memory at once
+        for start in range(0, len(self.steps), size):
+            if found := self.first(self.steps[start:start + size]):
+                return found
+        return {"op": None, "problem": self.explain()}
+
+    def explain(self):
+        if not self.steps:
+            return "no value of the model could be compared: it was not made from this program"
+        wanted = read_tensors(self.case, "output")
+        captured = read_tensors(self.folder, "output")
+        if len(captured) == len(wanted) and all(
+                compare("", a, e, self.rtol, self.atol)[1] is None
+                for (_, a), (_, e) in zip(captured, wanted)):
+            return ("every value that can be compared is as it must be; what differs is an output "
+                    "itself, or comes from the runtime's own rewriting of the model")
+        return ("the model gives what the captured graph gives; that differs from the program, "
+                "which may be random")
+
+
+def locate(results, searches, rtol, atol):
+    for search in searches:
+        position, folder = search.split("=", 1)
+        result = results[int(position)]
+        try:
+            result["first_difference"] = Search(result["model"], result["folder"], folder, rtol,
+                                                atol).run()
+        except Exception as error:
+            print(f"warning: the first difference cannot be found: {text_of(error)}",
+                  file=sys.stderr)
 
 
 def suites(folders):
@@ -144,13 +271,29 @@ def run_all(jobs, rtol, atol):
             model = Model(path)
         except Exception as error:
             results.append({"model": path, "case": "", "runtime": "", "max_error": None,
-                            "problem": "cannot be loaded: " + str(error).strip().splitlines()[0]})
+                            "problem": "cannot be loaded: " + text_of(error),
+                            "first_difference": None, "folder": None})
             continue
         if not cases:
             results.append({"model": path, "case": "", "runtime": model.runtime, "max_error": None,
-                            "problem": "there is no case to run"})
-        results += [run_case(model, label, case, rtol, atol) for label, case in cases]
+                            "problem": "there is no case to run", "first_difference": None,
+                            "folder": None})
+        results += [{**run_case(model, label, case, rtol, atol), "folder": case}
+                    for label, case in cases]
     return results
+
+
+def mismatches(results):
+    """The first wrong case of each model, for a search."""
+    found, models = [], set()
+    for position, result in enumerate(results):
+        if not result["problem"] or not result["folder"] or result["model"] in models:
+            continue
+        models.add(result["model"])
+        imports = onnx.load(result["model"], load_external_data=False).opset_import
+        opset = next((entry.version for entry in imports if entry.domain in ("", "ai.onnx")), 0)
+        found.append({"result": position, "opset": opset, "case": result["folder"]})
+    return found
 
 
 def print_table(results):
@@ -162,6 +305,35 @@ def print_table(results):
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for row in rows:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]))
+    for result in results:
+        if result["first_difference"]:
+            print_difference(result, result["first_difference"])
+
+
+def print_difference(result, difference):
+    print(f"{os.path.basename(result['model'])}, case {result['case']}: ", end="")
+    if not difference["op"]:
+        print(difference["problem"])
+        return
+    print(f"the first value that differs is that of {difference['op']}")
+    for label, text in (("in", difference["scope"]), ("at", difference["location"]),
+                        ("ONNX", ", ".join(difference["onnx_nodes"])),
+                        ("value", difference["problem"])):
+        if text:
+            print(f"  {label + ':':7}{text}")
+    if difference["max_error"] is not None:
+        print(f"  {'error:':7}{difference['max_error']:.3g}")
+
+
+def report(results, as_json):
+    if as_json:
+        print(json.dumps([{key: value for key, value in result.items() if key != "folder"}
+                          for result in results], indent=1))
+    else:
+        print_table(results)
+    if not results:
+        fail("there is nothing to verify")
+    sys.exit(1 if any(result["problem"] for result in results) else 0)
 
 
 def main():
@@ -176,19 +348,27 @@ def main():
     parser.add_argument("--rtol", type=float, default=1e-4)
     parser.add_argument("--atol", type=float, default=1e-5)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--defer", help="where something is wrong: a file for the results, which "
+                                        "are not printed then")
+    parser.add_argument("--resume", help="prints the results of that file")
+    parser.add_argument("--search", action="append", default=[],
+                        help="with --resume: result=folder, the folder with that result's values")
     arguments = parser.parse_args()
     labels = arguments.label + [os.path.basename(case)
                                 for case in arguments.case[len(arguments.label):]]
     cases = list(zip(labels, arguments.case))
     jobs = [(model, cases) for model in arguments.model] + list(suites(arguments.suite))
-    results = run_all(jobs, arguments.rtol, arguments.atol)
-    if arguments.json:
-        print(json.dumps(results, indent=1))
+    if arguments.resume:
+        with open(arguments.resume, encoding="utf-8") as file:
+            results = json.load(file)["results"]
+        locate(results, arguments.search, arguments.rtol, arguments.atol)
     else:
-        print_table(results)
-    if not results:
-        fail("there is nothing to verify")
-    sys.exit(1 if any(result["problem"] for result in results) else 0)
+        results = run_all(jobs, arguments.rtol, arguments.atol)
+    if arguments.defer and any(result["problem"] for result in results):
+        with open(arguments.defer, "w", encoding="utf-8") as file:
+            json.dump({"results": results, "mismatches": mismatches(results)}, file)
+        sys.exit(1)
+    report(results, arguments.json)
 
 
 if __name__ == "__main__":
