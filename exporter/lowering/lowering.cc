@@ -11,8 +11,8 @@
 #include "exporter/builder/dce.h"
 #include "exporter/builder/literal.h"
 #include "exporter/ir/print.h"
-#include "exporter/lowering/op.h"
 #include "exporter/lowering/lowered_values.h"
+#include "exporter/lowering/op.h"
 #include "exporter/lowering/quantized.h"
 #include "exporter/lowering/registry.h"
 
@@ -151,8 +151,8 @@ std::function<void(Op&)> Lowering::FindLowering(const ir::Node& node) const {
 }
 
 absl::Status Lowering::Try(const ir::Node& node, const std::function<void(Op&)>& lowering) {
-  builder_.SetSource(NodePrefix(node.scope), node.id);
   current_ = &node;
+  builder_.SetSource(NodePrefix(node.scope), node.id);
   Op op(*this, node);
   lowering(op);
   absl::Status status = builder_.TakeStatus();
@@ -196,11 +196,11 @@ void Lowering::StandIn(const ir::Node& node) {
 }
 
 void Lowering::LowerNodes(const ir::Block& block) {
-  for (const auto& node : block.nodes) LowerNode(*node);
   const ir::Node* outer = current_;
-}
+  for (const auto& node : block.nodes) LowerNode(*node);
   current_ = outer;
   if (outer != nullptr) builder_.SetSource(NodePrefix(outer->scope), outer->id);
+}
 
 std::vector<Item> Lowering::Results(const ir::Block& block) {
   std::vector<Item> results;
@@ -303,12 +303,11 @@ absl::StatusOr<builder::Model> LowerGraphWithValues(const ir::Graph& graph,
     return absl::UnimplementedError(
         absl::StrCat("the program can't be written at opset ", options.opset));
   }
+  *values = CollectValues(lowering);
   builder::RemoveUnused(&model);
   return model;
 }
 
-}  // namespace rules_onnx::lowering
-  *values = CollectValues(lowering);
 absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
                                           const builder::OpSchemas& schemas,
                                           diagnostics::Diagnostics* diagnostics) {
@@ -316,3 +315,4 @@ absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOpt
   return LowerGraphWithValues(graph, options, schemas, diagnostics, &values);
 }
 
+}  // namespace rules_onnx::lowering

@@ -65,9 +65,9 @@ class Lowering {
   builder::Builder builder_;
   diagnostics::Diagnostics* diagnostics_;
   std::map<const ir::Value*, Item> items_;
+  const ir::Node* current_ = nullptr;  // that new nodes belong to
 };
 
-  const ir::Node* current_ = nullptr;  // that new nodes belong to
 }  // namespace rules_onnx::lowering
 
 #endif  // RULES_ONNX_EXPORTER_LOWERING_LOWERING_H_

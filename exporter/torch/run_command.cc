@@ -83,18 +83,6 @@ c10::IValue ToIValue(const inputs::Value& value) {
   }
 }
 
-// A captured graph, through the reference evaluator.
-absl::Status RunGraph(const RunFlags& flags) {
-  const auto bytes = files::ReadFile(flags.graph);
-  if (!bytes.ok()) return bytes.status();
-  const auto graph = ir::ParseGraph(*bytes);
-  if (!graph.ok()) return graph.status();
-  const auto weights = reference::ReadWeights(*graph, flags.weights);
-  if (!weights.ok()) return weights.status();
-  std::vector<std::string> names;
-  for (const ir::Value* param : graph->main.params) names.push_back(param->name);
-  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {}, names);
-  if (!inputs.ok()) return inputs.status();
 // Writes values as they are computed; the first failure counts.
 class ValueWriter {
  public:
@@ -124,6 +112,18 @@ class ValueWriter {
   absl::Status status_;
 };
 
+// A captured graph, through the reference evaluator.
+absl::Status RunGraph(const RunFlags& flags) {
+  const auto bytes = files::ReadFile(flags.graph);
+  if (!bytes.ok()) return bytes.status();
+  const auto graph = ir::ParseGraph(*bytes);
+  if (!graph.ok()) return graph.status();
+  const auto weights = reference::ReadWeights(*graph, flags.weights);
+  if (!weights.ok()) return weights.status();
+  std::vector<std::string> names;
+  for (const ir::Value* param : graph->main.params) names.push_back(param->name);
+  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {}, names);
+  if (!inputs.ok()) return inputs.status();
   const inputs::Inputs sized = inputs::WithSizes(*inputs, flags.sizes);
   std::vector<c10::IValue> values;
   std::vector<torch_values::NamedTensor> given;
@@ -144,6 +144,7 @@ class ValueWriter {
   }
   const auto outputs = reference::Evaluate(*graph, values, *weights, observer);
   if (!outputs.ok()) return outputs.status();
+  if (!writer.status().ok()) return writer.status();
   std::vector<torch_values::NamedTensor> results;
   for (size_t i = 0; i < outputs->size(); ++i) {
     torch_values::Flatten((*outputs)[i], graph->output_names[i], &results);
@@ -154,9 +155,8 @@ class ValueWriter {
 }  // namespace
 
 absl::Status RunProgram(const RunFlags& flags) {
+  if (absl::Status status = LoadLibraries(flags.torch_libraries); !status.ok()) return status;
   return flags.graph.empty() ? RunScript(flags) : RunGraph(flags);
 }
-  if (!writer.status().ok()) return writer.status();
 
 }  // namespace rules_onnx::torch_command
-  if (absl::Status status = LoadLibraries(flags.torch_libraries); !status.ok()) return status;
