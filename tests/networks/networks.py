@@ -28,6 +28,7 @@ class Network:
     sizes: dict
     min_opset: int = 9
     atol: float = 1e-5
+    fronts: tuple = ("pt2", "pt")
 
 
 # ---------------------------------------------------------------- our own
@@ -246,6 +247,17 @@ def torchvision_nets():
     ]
 
 
+def detector():
+    import detection
+
+    def image(sizes):
+        return (torch.rand(3, sizes["H"], sizes["W"]),)
+
+    axes, sizes = [{1: "H", 2: "W"}], {"H": 64, "W": 96}
+    # torch.export refuses what decides by the values of tensors.
+    return Network("detector", detection.Detector, image, axes, sizes, 11, 1e-3, ("pt",))
+
+
 def own_nets():
     unet = {"N": 2, "size": 32, "H": 32, "W": 32}
     free = [{0: "N", 2: "H", 3: "W"}]
@@ -262,4 +274,4 @@ def own_nets():
 
 
 def all_networks():
-    return torchvision_nets() + own_nets()
+    return torchvision_nets() + own_nets() + [detector()]

@@ -137,6 +137,8 @@ def main():
             continue
         opsets = [int(o) for o in options.opsets.split(",") if int(o) >= network.min_opset]
         for front in options.fronts.split(","):
+            if front not in network.fronts:
+                continue
             try:
                 check(options.export, network, front, opsets, report)
             except Exception as error:  # noqa: BLE001
