@@ -36,6 +36,12 @@ def added(x, where, value):
     return x
 
 
+def where_of_selected(x):
+    (places,) = torch.where(x > 0)
+    (late,) = torch.where(x[x > 0] + places > 3)
+    return late
+
+
 def unique_rows(n, count, seed=0):
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:count]
 
@@ -149,6 +155,8 @@ ROWS = [
     Case("repeat_interleave", lambda x: (x.repeat_interleave(2), x.repeat_interleave(3, 1)), [M]),
     Case("repeat_interleave_tensor", lambda x: x.repeat_interleave(torch.tensor([1, 0, 3, 2, 0, 1]), 1, output_size=7), [M]),
     Case("repeat_interleave_places", lambda r: torch.repeat_interleave(r, output_size=8), [torch.tensor([3, 0, 4, 1])]),
+    Case("repeat_interleave_size", lambda x: (x.repeat_interleave(x.shape[1], 0) + 1).chunk(2, 1), [M]),
+    Case("repeat_interleave_moving", lambda x: x.repeat_interleave(x.shape[0], 1), [M]),
     Case("repeat_interleave_one", lambda x: x.repeat_interleave(torch.tensor([2]), 0), [M], modes=("trace",)),
     # ---- scatter
     Case("scatter", lambda x, i, v: x.scatter(1, i, v), [T("f32", 4, 7, N=0), torch.stack([unique_rows(7, 3, s) for s in range(4)]), T("f32", 4, 3)], modes=("export", "core")),
@@ -196,6 +204,7 @@ ROWS = [
     Case("where_bool", lambda c, x, y: torch.where(c, x, y), [mask(4, 6), mask(4, 6), mask(6)]),
     Case("where_i64", lambda c, x: torch.where(c, x, 3), [mask(4, 6, N=0), T("i64", 4, 6, N=0)]),
     Case("where_condition", lambda x: torch.where(x > 0), [M]),
+    Case("where_of_selected", where_of_selected, [V]),
     Case("nonzero", lambda x: torch.nonzero(x > 0), [X]),
     *[Case(f"nonzero_{d}", lambda x: torch.nonzero(x), [T(d, 4, 6, low=0, high=2, N=0)]) for d in ("i64", "f64", "i32", "i8", "f16")],
     Case("nonzero_scalar", lambda x: torch.nonzero(x), [S], modes=("trace",)),
