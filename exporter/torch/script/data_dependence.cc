@@ -74,6 +74,8 @@ std::optional<int64_t> DataDependentAxis(const Node* node,
     const auto size = ArgumentIndex(node, "output_size");
     if (!repeats || !inputs[*repeats].isTensor()) return std::nullopt;
     if (size && !inputs[*size].isNone()) return std::nullopt;
+    // A number that tracing made a tensor.
+    if (node->input(*repeats)->node()->kind() == torch::jit::prim::NumToTensor) return std::nullopt;
     return IntArgument(node, inputs, "dim", 0);
   }
   return std::nullopt;
