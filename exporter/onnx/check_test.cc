@@ -57,6 +57,20 @@ TEST(CheckTest, FrozenSizeIsAConflict) {
               AllOf(HasSubstr("value y: axis 1 is N, but ONNX infers 7"), HasSubstr("net.py:12")));
 }
 
+// floordiv(N, floordiv(N, 4)) is 4 where N is a multiple of 4.
+TEST(CheckTest, ExpressionOfOneValueIsNoConflict) {
+  const Dim n = Dim::Symbol("N"), four = Dim::FloorDiv(n, Dim::FloorDiv(n, 4));
+  for (const Dim& size : {four, Dim::FloorDiv(n, 4)}) {
+    TestModel test;
+    Value* x = test.Input("x", DType::kFloat32, {n, 3});
+    Value* sizes = test.Constant("sizes", DType::kInt64, {2}, Int64s({-1, 4}));
+    Value* y = test.NewValue("y", DType::kFloat32, ir::Shape{Dim::Unknown(), size});
+    test.Node("Reshape", {x, sizes}, y);
+    test.Output(y);
+    EXPECT_EQ(test.Write({}).ok(), size.Equals(four));
+  }
+}
+
 TEST(CheckTest, InferenceFillsInWhatLoweringLeftOpen) {
   TestModel test;
   Value* x = test.Input("x", DType::kFloat32, {Dim::Symbol("N"), 3});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/ir/dim.h"
 
 namespace rules_onnx::onnx_format {
 namespace {
@@ -123,6 +124,23 @@ void FillGraph(const GraphProto& inferred, const std::set<std::string>& symbols,
   });
 }
 
+// Whether a size may be that number for every size that the program takes: floordiv(N, floordiv(N, 4))
+// is 4 where N is a multiple of 4. Of what the program takes, multiples of many numbers are tried.
+bool MayBe(const std::string& size, int64_t number) {
+  const auto dim = ir::Dim::Parse(size);
+  if (!dim.ok()) return false;
+  std::set<std::string> symbols;
+  dim->CollectSymbols(&symbols);
+  for (const int64_t multiple : {1, 2, 3}) {
+    std::map<std::string, int64_t> bindings;
+    for (const std::string& symbol : symbols) {
+      bindings[symbol] = 5040 * (multiple + static_cast<int64_t>(bindings.size()));
+    }
+    if (dim->Evaluate(bindings) != number) return false;
+  }
+  return true;
+}
+
 void FindConflicts(const GraphProto& model, const GraphProto& inferred,
                    std::vector<TypeConflict>* conflicts) {
   std::map<std::string, std::string> makers;
@@ -139,6 +157,7 @@ void FindConflicts(const GraphProto& model, const GraphProto& inferred,
     for (int i = 0; i < ours->shape().dim_size(); ++i) {
       const auto& dim = ours->shape().dim(i);
       if (!dim.has_dim_param() || !theirs->shape().dim(i).has_dim_value()) continue;
+      if (MayBe(dim.dim_param(), theirs->shape().dim(i).dim_value())) continue;
       conflicts->push_back({name, makers[name],
                             absl::StrCat("axis ", i, " is ", dim.dim_param(),
                                          ", but ONNX infers ",
