@@ -24,6 +24,20 @@ std::vector<int64_t> OtherSizes(const ir::SymbolInfo& info, int64_t shift) {
   return sizes;
 }
 
+// At 2, a half, one less; nothing where an axis has no smaller size.
+Case SmallerSizes(const std::map<std::string, ir::SymbolInfo>& symbols) {
+  Case smaller{.name = "smaller", .choices = std::vector<Sizes>(3), .required = false};
+  for (const auto& [name, info] : symbols) {
+    if (info.data_dependent || info.example < 3) continue;
+    const std::vector<int64_t> sizes = {2, info.example / 2, info.example - 1};
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (Allowed(info, sizes[i])) smaller.choices[i][name] = sizes[i];
+    }
+  }
+  std::erase_if(smaller.choices, [](const Sizes& sizes) { return sizes.empty(); });
+  return smaller;
+}
+
 }  // namespace
 
 std::string Label(const Sizes& sizes) {
@@ -32,12 +46,12 @@ std::string Label(const Sizes& sizes) {
 }
 
 std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols) {
-  std::vector<Case> cases = {{"example", {Sizes()}}};
-  Case all{"all", {}};
+  std::vector<Case> cases = {{.name = "example", .choices = {Sizes()}}};
+  Case all{.name = "all"};
   int64_t shift = 0;
   for (const auto& [name, info] : symbols) {
     if (info.data_dependent) continue;
-    Case one{name, {}};
+    Case one{.name = name};
     for (const int64_t size : OtherSizes(info, 0)) one.choices.push_back({{name, size}});
     if (one.choices.empty()) continue;
     cases.push_back(std::move(one));
@@ -48,6 +62,8 @@ std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbo
     }
   }
   if (cases.size() > 2) cases.push_back(std::move(all));
+  Case smaller = SmallerSizes(symbols);
+  if (!smaller.choices.empty()) cases.push_back(std::move(smaller));
   return cases;
 }
 

@@ -16,15 +16,17 @@ using Sizes = std::map<std::string, int64_t>;  // symbol → size
 // One run of the program: `choices` in the order in which they are tried, as a program may take
 // only some sizes. The first is empty for the example sizes.
 struct Case {
-  std::string name;  // "example", "N", "all"
+  std::string name;  // "example", "N", "all", "smaller"
   std::vector<Sizes> choices;
+  bool required = true;  // an error if the program runs at none of the choices; else left out
 };
 
 // What was run, for a table: "example", "N=11", "H=33 N=13".
 std::string Label(const Sizes& sizes);
 
 // The example sizes; each dynamic axis at another size; with several, all of them at other sizes at
-// once, moved by different odd amounts. Symbols that come from values have no size to choose.
+// once, moved by different odd amounts; all of them at smaller sizes, where what is frozen at a large
+// size shows (x[:4]). Symbols that come from values have no size to choose.
 std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols);
 
 }  // namespace rules_onnx::verify
