@@ -55,6 +55,7 @@ def stand_ins():
         "rule": lambda **fields: types.SimpleNamespace(what="rule", **fields),
         "struct": lambda **fields: types.SimpleNamespace(**fields),
         "Label": str,
+        "config_common": types.SimpleNamespace(),
         "platform_common": types.SimpleNamespace(ToolchainInfo=None),
         "DefaultInfo": None,
         "json": json,

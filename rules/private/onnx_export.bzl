@@ -2,7 +2,7 @@
 
 load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "VERIFY_FILES", "VERIFY_OPTIONS", "flag_of", "option_attributes", "option_flags")
 load(":providers.bzl", "OnnxInfo", "TorchModelInfo")
-load(":toolchains.bzl", "EXPORTER_TOOLCHAIN")
+load(":toolchains.bzl", "EXPORTER_TOOLCHAIN", "TOOLCHAIN_ARGUMENTS")
 
 _LAYOUTS = ["none", "single", "per_tensor", "shared"]
 
@@ -244,4 +244,5 @@ external_data = "shared", the weights.
 
 Output groups: opsetN (artifacts of one opset and their data), data, graph;
 test_data with onnx_test_data_aspect.""",
+    **TOOLCHAIN_ARGUMENTS
 )

@@ -2,6 +2,7 @@
 
 load(":providers.bzl", "OnnxInfo")
 load(":shell.bzl", "shell_quote")
+load(":toolchains.bzl", "TOOLCHAIN_ARGUMENTS")
 load(":verify.bzl", "VERIFY_TOOLCHAINS", "verify_command")
 
 def _runfiles_path(file):
@@ -40,4 +41,5 @@ onnx_export_test = rule(
 At the example sizes, at a second size for each dynamic axis, and with all of
 them moved. Inputs and expected outputs lie among the test's outputs, in the
 form of ONNX's test_data_set_0.""",
+    **TOOLCHAIN_ARGUMENTS
 )

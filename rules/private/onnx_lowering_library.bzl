@@ -24,7 +24,7 @@ def onnx_lowering_library(name, srcs, deps = [], copts = [], visibility = None, 
         linkshared = True,
         linkstatic = True,
         visibility = ["//visibility:private"],
-        deps = deps + ["@rules_onnx//exporter/plugin"],
+        deps = deps + [Label("//exporter/plugin")],
         **kwargs
     )
     native.filegroup(

@@ -1,6 +1,7 @@
 """Inputs and expected outputs of an export, in the form of ONNX's own backend tests."""
 
 load(":providers.bzl", "OnnxInfo")
+load(":toolchains.bzl", "TOOLCHAIN_ARGUMENTS")
 load(":verify.bzl", "VERIFY_TOOLCHAINS", "verify_command")
 
 def _path(file):
@@ -42,6 +43,7 @@ onnx_test_data = rule(
 
 Made as onnx_export_test makes them, and only if every artifact gives what the
 program gives. Any ONNX backend can replay them.""",
+    **TOOLCHAIN_ARGUMENTS
 )
 
 def _onnx_test_data_aspect_impl(target, ctx):
@@ -56,4 +58,5 @@ onnx_test_data_aspect = aspect(
 
 What onnx_test_data gives, without a target of its own: --output_groups=test_data
 --aspects=@rules_onnx//rules:defs.bzl%onnx_test_data_aspect""",
+    **TOOLCHAIN_ARGUMENTS
 )

@@ -5,6 +5,10 @@ EXPORTER_TOOLCHAIN = str(Label("//rules:exporter_toolchain_type"))
 VERIFY_PYTHON_TOOLCHAIN = str(Label("//rules:verify_python_toolchain_type"))
 MODEL_PYTHON_TOOLCHAIN = str(Label("//rules:model_python_toolchain_type"))
 
+# Arguments of rules that use a toolchain. What it holds is to be built for the platform of the
+# actions, as Bazel 5 and later always do; Bazel 4 has to be told, which newer ones do not accept.
+TOOLCHAIN_ARGUMENTS = {} if hasattr(config_common, "toolchain_type") else {"incompatible_use_toolchain_transition": True}
+
 def _program(target):
     """A program for actions (files_to_run) and for tests (executable, runfiles)."""
     info = target[DefaultInfo]
@@ -41,6 +45,7 @@ onnx_exporter_toolchain = rule(
     implementation = _onnx_exporter_toolchain_impl,
     attrs = _exporter_attributes("exec"),
     doc = "The exporter, for toolchains of type @rules_onnx//rules:exporter_toolchain_type.",
+    **TOOLCHAIN_ARGUMENTS
 )
 
 # Only for this repository: its tests and its exports then use one build of the
@@ -49,6 +54,7 @@ onnx_exporter_target_toolchain = rule(
     implementation = _onnx_exporter_toolchain_impl,
     attrs = _exporter_attributes("target"),
     doc = "The exporter, built for the target platform, which must be that of the actions.",
+    **TOOLCHAIN_ARGUMENTS
 )
 
 def _onnx_python_toolchain_impl(ctx):
@@ -67,4 +73,5 @@ onnx_python_toolchain = rule(
     },
     doc = """A Python, for toolchains of the types @rules_onnx//rules:verify_python_toolchain_type
 (with onnx, onnxruntime and numpy) and @rules_onnx//rules:model_python_toolchain_type (with torch).""",
+    **TOOLCHAIN_ARGUMENTS
 )

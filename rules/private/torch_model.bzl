@@ -2,7 +2,7 @@
 
 load(":options.bzl", "dynamic_axes_json")
 load(":providers.bzl", "TorchModelInfo")
-load(":toolchains.bzl", "MODEL_PYTHON_TOOLCHAIN")
+load(":toolchains.bzl", "MODEL_PYTHON_TOOLCHAIN", "TOOLCHAIN_ARGUMENTS")
 
 def _torch_model_impl(ctx):
     python = ctx.toolchains[MODEL_PYTHON_TOOLCHAIN]
@@ -92,4 +92,5 @@ a Python branch) makes them differ, and is an error.
 
 Output group inputs: the example inputs, written by torch.save; onnx_export
 takes them where it is given none.""",
+    **TOOLCHAIN_ARGUMENTS
 )
