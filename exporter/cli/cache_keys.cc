@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/cli/capture_stage.h"
+#include "exporter/cli/loaded_libraries.h"
 #include "exporter/cli/program_kind.h"
 #include "exporter/cli/torch_child.h"
 
@@ -52,6 +53,16 @@ absl::Status AddInputs(const Options& options, const cache::Memo& memo, cache::K
   return absl::OkStatus();
 }
 
+// onnx-capture-torch, and LibTorch with it.
+absl::Status AddTorchPrograms(const Options& options, const cache::Memo& memo, cache::Key* key) {
+  const std::string program = TorchCapturePath(options);
+  absl::Status status = AddFile("onnx-capture-torch", program, memo, key);
+  for (const std::string& library : LoadedLibraries(program)) {
+    status.Update(AddFile(fs::path(library).filename().string(), library, memo, key));
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<cache::Key> CaptureKey(const Options& options, const cache::Memo& memo) {
@@ -61,9 +72,9 @@ absl::StatusOr<cache::Key> CaptureKey(const Options& options, const cache::Memo&
   key.AddText("command", "capture");
   absl::Status status = AddFile("onnx-export", "/proc/self/exe", memo, &key);
   status.Update(AddFile("model", options.model, memo, &key));
+  status.Update(AddInputs(options, memo, &key));
   if (*kind == ProgramKind::kTorchScript) {
-    status.Update(AddFile("onnx-capture-torch", TorchCapturePath(options), memo, &key));
-    status.Update(AddInputs(options, memo, &key));
+    status.Update(AddTorchPrograms(options, memo, &key));
     status.Update(AddFiles("torch_library", options.torch_libraries, memo, &key));
   }
   AddOptions(options, Stage::kCaptureStage, &key);

@@ -12,8 +12,8 @@
 
 namespace rules_onnx::cli {
 
-// The programs, the model, the example inputs where they are read (TorchScript) and the options of
-// the capture stage. Paths play no part.
+// The programs, LibTorch where it reads the model (TorchScript), the model, the example inputs and
+// the options of the capture stage. Paths play no part.
 absl::StatusOr<cache::Key> CaptureKey(const Options& options, const cache::Memo& memo);
 
 struct CapturedDigests {

@@ -28,11 +28,9 @@ absl::Status CaptureExportedProgram(const Options& options, const capture::Captu
   capture_options.do_constant_folding = options.do_constant_folding;
   capture_options.allow_frozen_shapes = options.allow_frozen_shapes;
   capture_options.input_names = options.input_names;
-  if (!options.dynamic_axes.empty()) {
-    const absl::Status status = NameSymbols(options.dynamic_axes, options.allow_frozen_shapes,
-                                            &program->graph, diagnostics);
-    if (!status.ok()) return status;
-  }
+  const absl::Status status = NameSymbols(options.inputs.items, options.dynamic_axes,
+                                          options.allow_frozen_shapes, &program->graph, diagnostics);
+  if (!status.ok()) return status;
   return capture::FinishCapture(*std::move(program), capture_options, paths, diagnostics);
 }
 

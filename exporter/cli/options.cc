@@ -22,7 +22,8 @@ std::vector<OptionRow> MakeTable() {
        "Program: TorchScript (.pt) or ExportedProgram (.pt2). Which of them, its content tells."},
       {"inputs", &Options::inputs, kInputStage, capture | kVerify, 0,
        "Example inputs: a spec such as x:float32[N=10,3,224,224], or a file (.pt, .npz, .npy, "
-       ".pb). Repeats. An ExportedProgram needs none."},
+       ".pb). Repeats. An ExportedProgram needs none: specs are checked against it and name its axes, "
+       "and export reads no file."},
       {"dynamic_axes", &Options::dynamic_axes, kCaptureStage, capture | kVerify, 0,
        "Axes of unknown size, as JSON: {\"x\": {\"0\": \"N\"}} by name or position of the input, "
        "or [{\"0\": \"N\"}, null] with an entry for each tensor. Equal names mean equal sizes."},

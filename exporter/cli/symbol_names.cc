@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/cli/given_inputs.h"
 #include "exporter/inputs/dynamic_axes.h"
 #include "exporter/inputs/input.h"
 
@@ -14,27 +15,6 @@ namespace rules_onnx::cli {
 namespace {
 
 using Names = std::map<std::string, std::string>;  // old → new
-
-// Graph inputs as example inputs: names and sizes without values.
-inputs::Inputs ExampleInputs(const ir::Graph& graph) {
-  std::map<std::string, int64_t> bindings;
-  for (const auto& [name, info] : graph.symbols) bindings[name] = info.example;
-  inputs::Inputs result;
-  for (const ir::Value* param : graph.main.params) {
-    if (!param->type.is_tensor() || !param->type.shape.has_value()) continue;
-    inputs::Argument argument;
-    argument.name = param->name;
-    argument.value.kind = inputs::Value::Kind::kTensor;
-    argument.value.tensor.dtype = param->type.dtype;
-    for (const ir::Dim& dim : *param->type.shape) {
-      inputs::Axis axis;
-      axis.size = dim.Evaluate(bindings).value_or(0);
-      argument.value.tensor.axes.push_back(std::move(axis));
-    }
-    result.arguments.push_back(std::move(argument));
-  }
-  return result;
-}
 
 const ir::Type& TypeOf(const ir::Graph& graph, const std::string& input) {
   for (const ir::Value* param : graph.main.params) {
@@ -47,13 +27,13 @@ absl::Status AddName(const std::string& old_name, const std::string& new_name, N
   const auto [entry, inserted] = names->emplace(old_name, new_name);
   if (entry->second != new_name) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--dynamic-axes: ", entry->second, " and ", new_name,
+        "names of axes: ", entry->second, " and ", new_name,
         " name axes that have one size in the program; give them one name"));
   }
   for (const auto& [other, name] : *names) {
     if (other != old_name && name == new_name) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--dynamic-axes: ", new_name,
+          absl::StrCat("names of axes: ", new_name,
                        " names axes whose sizes differ in the program; give them two names"));
     }
   }
@@ -100,12 +80,17 @@ void RenameAll(const Names& names, ir::Graph* graph) {
 
 }  // namespace
 
-absl::Status NameSymbols(const std::string& json, bool allow_frozen, ir::Graph* graph,
+absl::Status NameSymbols(const std::vector<std::string>& given, const std::string& json,
+                         bool allow_frozen, ir::Graph* graph,
                          diagnostics::Diagnostics* diagnostics) {
-  inputs::Inputs examples = ExampleInputs(*graph);
-  if (auto status = inputs::ApplyDynamicAxes(json, {}, &examples); !status.ok()) return status;
+  absl::StatusOr<inputs::Inputs> examples = GivenInputs(given, graph, diagnostics);
+  if (!examples.ok()) return examples.status();
+  if (!json.empty()) {
+    const absl::Status status = inputs::ApplyDynamicAxes(json, {}, &*examples);
+    if (!status.ok()) return status;
+  }
   Names names;
-  for (const inputs::Argument& argument : examples.arguments) {
+  for (const inputs::Argument& argument : examples->arguments) {
     const ir::Type& type = TypeOf(*graph, argument.name);
     for (size_t axis = 0; axis < argument.value.tensor.axes.size(); ++axis) {
       const std::string& name = argument.value.tensor.axes[axis].symbol;
@@ -125,10 +110,11 @@ absl::Status NameSymbols(const std::string& json, bool allow_frozen, ir::Graph* 
       if (auto status = AddName(dim.ToString(), name, &names); !status.ok()) return status;
     }
   }
+  if (names.empty()) return absl::OkStatus();
   for (const auto& [old_name, new_name] : names) {
     if (graph->symbols.count(new_name) != 0 && names.count(new_name) == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--dynamic-axes: the program uses the name ", new_name, " for another size"));
+          "names of axes: the program uses the name ", new_name, " for another size"));
     }
   }
   RenameAll(names, graph);

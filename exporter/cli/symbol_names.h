@@ -1,9 +1,10 @@
-// The option dynamic_axes for ExportedProgram files, whose dynamic axes the file fixes: the option
-// gives them names, and is checked against the file.
+// The options inputs and dynamic_axes for ExportedProgram files, whose dynamic axes the file fixes:
+// the options give them names, and are checked against the file.
 #ifndef RULES_ONNX_EXPORTER_CLI_SYMBOL_NAMES_H_
 #define RULES_ONNX_EXPORTER_CLI_SYMBOL_NAMES_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "exporter/diagnostics/diagnostics.h"
@@ -13,8 +14,10 @@ namespace rules_onnx::cli {
 
 // Renames the symbols of the inputs' axes, and all dims of the graph with them. An axis that the
 // file fixed to a number is an error in `diagnostics`, with `allow_frozen` a warning. A status: the
-// JSON is wrong (inputs/dynamic_axes.h), one symbol gets two names or two get the same.
-absl::Status NameSymbols(const std::string& json, bool allow_frozen, ir::Graph* graph,
+// inputs are wrong (given_inputs.h) or the JSON is (inputs/dynamic_axes.h), one symbol gets two
+// names or two get the same. `json` may be empty.
+absl::Status NameSymbols(const std::vector<std::string>& given, const std::string& json,
+                         bool allow_frozen, ir::Graph* graph,
                          diagnostics::Diagnostics* diagnostics);
 
 }  // namespace rules_onnx::cli

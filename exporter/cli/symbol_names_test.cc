@@ -30,7 +30,7 @@ TEST(SymbolNamesTest, RenamesEverywhere) {
   ir::Graph graph = MakeGraph();
   diagnostics::Diagnostics diagnostics;
   ASSERT_TRUE(
-      NameSymbols(R"({"x": {"0": "N"}, "1": {"0": "s0"}})", false, &graph, &diagnostics).ok());
+      NameSymbols({}, R"({"x": {"0": "N"}, "1": {"0": "s0"}})", false, &graph, &diagnostics).ok());
   EXPECT_FALSE(diagnostics.has_errors());
   EXPECT_EQ(graph.main.params[0]->type.ToString(), "float32[N, 4]");
   EXPECT_EQ(graph.main.params[1]->type.ToString(), "float32[s0, N]");
@@ -44,7 +44,7 @@ TEST(SymbolNamesTest, FixedAxisIsFrozen) {
   for (const bool allow : {false, true}) {
     ir::Graph graph = MakeGraph();
     diagnostics::Diagnostics diagnostics;
-    ASSERT_TRUE(NameSymbols(R"({"x": {"1": "C"}})", allow, &graph, &diagnostics).ok());
+    ASSERT_TRUE(NameSymbols({}, R"({"x": {"1": "C"}})", allow, &graph, &diagnostics).ok());
     ASSERT_EQ(diagnostics.all().size(), 1u);
     EXPECT_EQ(diagnostics.has_errors(), !allow);
     EXPECT_THAT(diagnostics.all()[0].message, HasSubstr("axis 1 of input x"));
@@ -58,7 +58,7 @@ TEST(SymbolNamesTest, NamesMustFitTheProgram) {
                            R"({"z": {"0": "N"}})", R"({"x": {"2": "N"}})", "nonsense"}) {
     ir::Graph graph = MakeGraph();
     diagnostics::Diagnostics diagnostics;
-    EXPECT_FALSE(NameSymbols(json, false, &graph, &diagnostics).ok()) << json;
+    EXPECT_FALSE(NameSymbols({}, json, false, &graph, &diagnostics).ok()) << json;
   }
 }
 

@@ -15,12 +15,10 @@ namespace {
 
 absl::StatusOr<Inputs> ReadItem(const std::string& item, uint64_t position,
                                 const PickleReader& read_pickle) {
-  // The text of a string may look like a file's name.
-  const bool string_spec = absl::StrContains(item, "str=");
-  if (!string_spec && absl::EndsWith(item, ".npz")) return ReadNpz(item);
-  if (!string_spec && absl::EndsWith(item, ".npy")) return ReadNpy(item);
-  if (!string_spec && absl::EndsWith(item, ".pb")) return ReadTensorPb(item);
-  if (!string_spec && absl::EndsWith(item, ".pt")) {
+  if (NamesFile(item)) {
+    if (absl::EndsWith(item, ".npz")) return ReadNpz(item);
+    if (absl::EndsWith(item, ".npy")) return ReadNpy(item);
+    if (absl::EndsWith(item, ".pb")) return ReadTensorPb(item);
     if (read_pickle != nullptr) return read_pickle(item);
     return absl::UnimplementedError(absl::StrCat(
         "cannot read ", item, ": torch.save'd inputs are read with .pt programs only"));
@@ -43,6 +41,13 @@ absl::Status CheckKeywords(const Inputs& inputs) {
 }
 
 }  // namespace
+
+bool NamesFile(absl::string_view item) {
+  // The text of a string may look like a file's name.
+  if (absl::StrContains(item, "str=")) return false;
+  return absl::EndsWith(item, ".npz") || absl::EndsWith(item, ".npy") ||
+         absl::EndsWith(item, ".pb") || absl::EndsWith(item, ".pt");
+}
 
 absl::StatusOr<Inputs> ReadInputs(const std::vector<std::string>& items,
                                   const PickleReader& read_pickle) {

@@ -135,6 +135,10 @@ class BadInputTest(unittest.TestCase):
         for spec in ("x:int64[2,4]", "x:float32[2,5]", "x:float32[2,2,2]", "x:float99[2,4]",
                      "x:float32[2,4", "missing.npz"):
             self.refused("net.pt", options=("--inputs", spec))
+            self.refused("net.pt2", options=("--inputs", spec))
+        self.refused("net.pt2", "missing.pt", options=("--inputs", "missing.pt"))
+        self.refused("net.pt2", "y:float32[2,4]", "inputs are x", options=("--inputs", "y:float32[2,4]"))
+        self.refused("net.pt2", "axis 0 of input x", options=("--inputs", "x:float32[N=2,4]"))
         self.refused("net.pt", options=())
         self.refused("net.pt", options=("--inputs", "x:float32[2,4]", "--inputs", "y:float32[2,4]"))
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 import zipfile
 
@@ -104,6 +105,24 @@ class CacheTest(unittest.TestCase):
         self.save(Net(width=301))
         self.export("--opset", "18")
         self.assertEqual(len(self.entries("actions")), 6)
+
+    def test_input_specs_and_libtorch_make_a_new_entry(self):
+        self.export("--inputs", "x:float32[2,4]")
+        self.assertEqual(len(self.entries("actions")), 2)  # a capture, a model
+        self.export("--inputs", "float32[2,4]")
+        self.assertEqual(len(self.entries("actions")), 3)  # a capture; its graph is the same
+
+        self.model = self.folder / "net.pt"
+        torch.jit.trace(Net().fc, torch.randn(2, 4)).save(self.model)
+        self.export("--inputs", "x:float32[2,4]")
+        before = self.entries("actions")
+        # Another build of a library: bytes that no one reads stand behind its sections.
+        library = self.folder / "lib/libc10.so"
+        library.parent.mkdir()
+        library.write_bytes((pathlib.Path(torch.__file__).parent / "lib/libc10.so").read_bytes() + b"another build")
+        with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=str(library.parent)):
+            self.export("--inputs", "x:float32[2,4]")
+        self.assertEqual(len(self.entries("actions") - before), 1)
 
     def test_equal_program_saved_again(self):
         self.export()

@@ -171,6 +171,18 @@ class SubdirectoryTest(unittest.TestCase):
         self.assertEqual(commands.count(program + " lower"), 6)
         self.assertIn("-o rules_onnx/bin/onnx-export", commands)
 
+    def test_fetch_content(self):
+        self.project.write("CMakeLists.txt", f"""
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C CXX)
+include(FetchContent)
+FetchContent_Declare(rules_onnx SOURCE_DIR "{ROOT}")
+FetchContent_MakeAvailable(rules_onnx)
+""" + rules())
+        checked(self.project.configure())
+        commands = checked(run(["ninja", "-C", self.project.binary, "-t", "commands", "net"], self.project.folder))
+        self.assertIn("bin/onnx-export capture", commands)
+
     def test_the_flags_of_the_user_are_kept(self):
         self.project.write_build("")
         checked(self.project.configure("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DOF_THE_USER"))
