@@ -1,5 +1,5 @@
-// A library of operators in C++, for PyTorch. TorchScript programs that use it are captured with
-// `--torch-library libmykernels.so`, and its operators lowered by a plugin: mylib.cc.
+// A library of operators in C++, for PyTorch. TorchScript programs that use it (mykernels.py) are
+// captured with `--torch-library libmykernels.so`, and its operators lowered by a plugin: mylib.cc.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 

@@ -9,9 +9,10 @@ import tempfile
 import unittest
 
 import onnx
+import torch
 
 ROOT = pathlib.Path(os.environ["RULES_ONNX_ROOT"])
-EXPORTER = os.path.join(os.environ["RULES_ONNX_BIN"], "onnx-export")
+BIN = os.environ["RULES_ONNX_BIN"]
 DOMAIN = "com.example.mylib"
 
 
@@ -24,14 +25,17 @@ class PluginExampleTest(unittest.TestCase):
         (self.folder / "CMakeLists.txt").write_text(f"""
 cmake_minimum_required(VERSION 3.25)
 project(top LANGUAGES CXX)
-add_executable(rules_onnx::onnx-export IMPORTED GLOBAL)
-set_target_properties(rules_onnx::onnx-export PROPERTIES IMPORTED_LOCATION "{EXPORTER}")
+foreach(program onnx-export onnx-capture-torch)
+  add_executable(rules_onnx::${{program}} IMPORTED GLOBAL)
+  set_target_properties(rules_onnx::${{program}} PROPERTIES IMPORTED_LOCATION "{BIN}/${{program}}")
+endforeach()
+enable_testing()
 set(RULES_ONNX_DEFAULT_PYTHON "{sys.executable}")
 include("{ROOT}/cmake/RulesOnnxModel.cmake")
 add_subdirectory(plugin)
 """)
-        subprocess.run(["cmake", "-S", self.folder, "-B", self.folder / "build", "-G", "Ninja"],
-                       check=True, capture_output=True)
+        subprocess.run(["cmake", "-S", self.folder, "-B", self.folder / "build", "-G", "Ninja",
+                        f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}"], check=True, capture_output=True)
 
     def build(self):
         return subprocess.run(["cmake", "--build", self.folder / "build"], check=True, capture_output=True,
@@ -46,6 +50,7 @@ add_subdirectory(plugin)
         self.assertEqual(self.operators("gate_with_plugins"), ["Softsign", "Mul", "Mul", "Sigmoid", "Mul"])
         self.assertEqual(self.operators("gate_with_mapping")[0], "ScaledSoftsign")
         self.assertIn("no work to do", self.build())
+        subprocess.run(["ctest", "--test-dir", self.folder / "build", "--output-on-failure", "--no-tests=error"], check=True)
 
         mapping = self.folder / "plugin/mapping.json"
         mapping.write_text(mapping.read_text().replace("::ScaledSoftsign", "::Softsign2"))
