@@ -322,12 +322,22 @@ void Functionalizer::MakeDependentsUnreadable(Place* root, const ir::Node& write
   }
 }
 
-void Functionalizer::MayShare(Place* a, Place* b) {
-  a = a->root();
-  b = b->root();
-  if (a == b) return;
-  a->dependents.push_back(b);
-  b->dependents.push_back(a);
+void Functionalizer::MayShare(Place* made, Place* other) {
+  made = made->root();
+  other = other->root();
+  if (made == other) return;
+  const auto depends = [](Place* on, Place* dependent) {
+    std::vector<Place*>& all = on->dependents;
+    if (std::find(all.begin(), all.end(), dependent) == all.end()) all.push_back(dependent);
+  };
+  // And with what may share with the other one.
+  std::vector<Place*> others = other->dependents;
+  others.push_back(other);
+  for (Place* one : others) {
+    if (one == made) continue;
+    depends(made, one);
+    if (one == other || one->type.is_tensor()) depends(one, made);
+  }
 }
 
 void Functionalizer::MayBeAnyOfClass(Place* place) {

@@ -183,14 +183,25 @@ void Functionalizer::VisitLoop(NodePtr node) {
       results.push_back(AsOneValue(Read(result, *node),
                                    node->outputs[slot.index]->type, *node, ""));
       if (slot.result == nullptr) continue;
-      // The next iteration's param is this tensor, which has other names as well.
+      // The next iteration's param is this tensor, which has, or may have, other names as well.
       Place* root = slot.result->root();
-      const bool own = root == PlaceOf(body->params[slot.index + 1]);
+      const Place* param = PlaceOf(body->params[slot.index + 1]);
+      const auto is_other = [&](Place* place) {
+        return place != param && (seen.contains(place) || place->depth < memory_.depth() ||
+                                  std::any_of(slots.begin(), slots.end(), [&](const Slot& other) {
+                                    return PlaceOf(body->params[other.index + 1]) == place;
+                                  }));
+      };
+      const auto is_new = [&](const Place* place) {  // not known from the start
+        return param == nullptr || std::find(param->dependents.begin(), param->dependents.end(),
+                                             place) == param->dependents.end();
+      };
       const bool other_name =
-          !own && (seen.contains(root) || root->depth < memory_.depth() ||
-                   std::any_of(slots.begin(), slots.end(), [&](const Slot& other) {
-                     return PlaceOf(body->params[other.index + 1]) == root;
-                   }));
+          root != param &&
+          (is_other(root) ||
+           std::any_of(root->dependents.begin(), root->dependents.end(), [&](Place* place) {
+             return place->type.is_tensor() && is_other(place) && is_new(place);
+           }));
       seen[root] = true;
       if (other_name && writes.tensors.contains(root->alias_class)) {
         context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *node,

@@ -51,7 +51,7 @@ class Functionalizer {
 
   void WritePlace(Place* place, ir::Arg value, const ir::Node& writer);
   void MakeDependentsUnreadable(Place* root, const ir::Node& writer);
-  void MayShare(Place* a, Place* b);  // either way
+  void MayShare(Place* made, Place* other);  // either way; `made` is the newer one
   void MayBeAnyOfClass(Place* place);
   void DependOnItems(Place* container, const ir::Arg::List& items);
 
