@@ -210,9 +210,29 @@ std::vector<Item> Lowering::Results(const ir::Block& block) {
 
 // ---------------------------------------------------------------- the whole graph
 
+namespace {
+
+// Scale and zero point of a quantized input are inputs beside it, as PyTorch's q_scale and
+// q_zero_point give them: float64 and int64.
+void AddQuantization(Builder* builder, const std::string& name, Item* item) {
+  const auto number = [&](const char* part, DType dtype) {
+    return builder->Input(absl::StrCat(name, ".", part),
+                          ValueType{.dtype = dtype, .shape = ir::Shape{}});
+  };
+  item->scale = builder->Cast(number("scale", DType::kFloat64), DType::kFloat32);
+  item->zero_point = builder->Cast(number("zero_point", DType::kInt64), item->val.dtype());
+}
+
+}  // namespace
+
 void Lowering::AddInputs() {
   for (const ir::Value* param : graph_.main.params) {
-    Set(param, builder_.Input(param->name, TypeOf(param->type)));
+    ValueType type = TypeOf(param->type);
+    type.dtype = StorageType(type.dtype);
+    Item item(builder_.Input(param->name, type));
+    const bool quantized = param->type.is_tensor() && ir::IsQuantized(param->type.dtype);
+    if (quantized) AddQuantization(&builder_, param->name, &item);
+    Set(param, item);
   }
 }
 
@@ -237,9 +257,13 @@ void Lowering::AddOutput(std::string name, const Item& item) {
                                                "is not exported")});
   }
   if (!item.is_val()) return;
-  builder::Model& model = *builder_.model();
-  builder::Value* value = builder_.Output(item.val, std::move(name)).get();
-  model.graph.outputs.push_back(value);
+  const auto add = [&](Val val, std::string output) {
+    builder_.model()->graph.outputs.push_back(builder_.Output(val, std::move(output)).get());
+  };
+  add(item.val, name);
+  if (!item.is_quantized()) return;
+  add(item.scale, absl::StrCat(name, ".scale"));
+  add(item.zero_point, absl::StrCat(name, ".zero_point"));
 }
 
 void Lowering::AddOutputs() {

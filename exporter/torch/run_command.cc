@@ -42,6 +42,18 @@ absl::Status WriteAll(const std::string& folder, const std::string& kind,
   return absl::OkStatus();
 }
 
+absl::Status WriteArguments(const std::string& folder,
+                            std::vector<torch_values::NamedTensor> tensors) {
+  return WriteAll(folder, "input",
+                  SplitQuantized(std::move(tensors), torch_values::Direction::kInput));
+}
+
+absl::Status WriteResults(const std::string& folder,
+                          std::vector<torch_values::NamedTensor> tensors) {
+  return WriteAll(folder, "output",
+                  SplitQuantized(std::move(tensors), torch_values::Direction::kOutput));
+}
+
 // The original program.
 absl::Status RunScript(const RunFlags& flags) {
   auto module = script::LoadProgram(flags.model);
@@ -61,13 +73,13 @@ absl::Status RunScript(const RunFlags& flags) {
   for (size_t i = 0; i < bound->size(); ++i) {
     if (!(*bound)[i].is_default) torch_values::Flatten((*values)[i], (*bound)[i].name, &given);
   }
-  const absl::Status inputs_written = WriteAll(flags.output_dir, "input", given);
+  const absl::Status inputs_written = WriteArguments(flags.output_dir, std::move(given));
   if (!inputs_written.ok()) return inputs_written;
   const auto output = CallForward(&*program, *std::move(values));
   if (!output.ok()) return output.status();
   std::vector<torch_values::NamedTensor> results;
   torch_values::Flatten(*output, "out", &results);
-  return WriteAll(flags.output_dir, "output", results);
+  return WriteResults(flags.output_dir, std::move(results));
 }
 
 c10::IValue ToIValue(const inputs::Value& value) {
@@ -135,7 +147,7 @@ absl::Status RunGraph(const RunFlags& flags) {
     torch_values::Flatten(values.back(), position < names.size() ? names[position] : leaf.path,
                           &given);
   }
-  absl::Status status = WriteAll(flags.output_dir, "input", given);
+  absl::Status status = WriteArguments(flags.output_dir, std::move(given));
   if (!status.ok()) return status;
   ValueWriter writer(*graph, flags.values_dir);
   reference::Observer observer;
@@ -149,7 +161,7 @@ absl::Status RunGraph(const RunFlags& flags) {
   for (size_t i = 0; i < outputs->size(); ++i) {
     torch_values::Flatten((*outputs)[i], graph->output_names[i], &results);
   }
-  return WriteAll(flags.output_dir, "output", results);
+  return WriteResults(flags.output_dir, std::move(results));
 }
 
 }  // namespace

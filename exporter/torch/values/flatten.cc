@@ -40,6 +40,26 @@ void Flatten(const c10::IValue& value, const std::string& path,
   }
 }
 
+std::vector<NamedTensor> SplitQuantized(std::vector<NamedTensor> tensors, Direction direction) {
+  std::vector<NamedTensor> parts;
+  for (NamedTensor& named : tensors) {
+    const at::Tensor tensor = named.tensor;
+    if (!tensor.is_quantized() || tensor.qscheme() != c10::kPerTensorAffine) {
+      parts.push_back(std::move(named));
+      continue;
+    }
+    const bool is_input = direction == Direction::kInput;
+    const at::Tensor integers = tensor.int_repr();
+    parts.push_back({named.name, integers});
+    parts.push_back({named.name + ".scale",
+                     at::scalar_tensor(tensor.q_scale(), is_input ? at::kDouble : at::kFloat)});
+    parts.push_back({named.name + ".zero_point",
+                     at::scalar_tensor(tensor.q_zero_point(),
+                                       is_input ? at::kLong : integers.scalar_type())});
+  }
+  return parts;
+}
+
 inputs::Tensor ToInput(const at::Tensor& tensor) {
   inputs::Tensor result;
   if (tensor.is_quantized() && tensor.qscheme() == c10::kPerTensorAffine) {

@@ -20,6 +20,11 @@ struct NamedTensor {
 // strings and objects give nothing.
 void Flatten(const c10::IValue& value, const std::string& path, std::vector<NamedTensor>* tensors);
 
+// How a model takes and gives tensors that are quantized per tensor: as integers, scale and zero
+// point, which are float64 and int64 as inputs, float32 and of the integers' type as outputs.
+enum class Direction { kInput, kOutput };
+std::vector<NamedTensor> SplitQuantized(std::vector<NamedTensor> tensors, Direction direction);
+
 // A copy as the inputs library holds tensors.
 inputs::Tensor ToInput(const at::Tensor& tensor);
 // And back.
