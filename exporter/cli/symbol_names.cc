@@ -96,7 +96,9 @@ absl::Status NameSymbols(const std::vector<std::string>& given, const std::strin
       const std::string& name = argument.value.tensor.axes[axis].symbol;
       if (name.empty()) continue;
       const ir::Dim& dim = (*type.shape)[axis];
-      if (graph->symbols.count(dim.ToString()) == 0) {
+      // Sizes that follow from those of other axes are dynamic as they are.
+      if (!dim.is_number() && graph->symbols.count(dim.ToString()) == 0) continue;
+      if (dim.is_number()) {
         diagnostics->Add(
             {.severity = allow_frozen ? diagnostics::Severity::kWarning
                                       : diagnostics::Severity::kError,

@@ -51,6 +51,16 @@ TEST(SymbolNamesTest, FixedAxisIsFrozen) {
   }
 }
 
+TEST(SymbolNamesTest, SizeThatFollowsFromOthersKeepsItsForm) {
+  ir::Graph graph = MakeGraph();
+  graph.main.params[1]->type.shape->front() = Dim::Symbol("s0") * 2;
+  diagnostics::Diagnostics diagnostics;
+  ASSERT_TRUE(
+      NameSymbols({}, R"({"x": {"0": "N"}, "y": {"0": "M"}})", false, &graph, &diagnostics).ok());
+  EXPECT_TRUE(diagnostics.all().empty());
+  EXPECT_EQ(graph.main.params[1]->type.ToString(), "float32[2*N, N]");
+}
+
 TEST(SymbolNamesTest, NamesMustFitTheProgram) {
   for (const char* json : {R"({"x": {"0": "N"}, "y": {"1": "M"}})",   // one size, two names
                            R"({"x": {"0": "N"}, "y": {"0": "N"}})",   // two sizes, one name

@@ -3,7 +3,9 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -127,8 +129,7 @@ class Applier {
                               R"( must be like {"0": "N"}, ["0:N"] or null)"));
   }
 
-  static absl::Status NameAxis(absl::string_view number, absl::string_view symbol,
-                               const Target& target) {
+  absl::Status NameAxis(absl::string_view number, absl::string_view name, const Target& target) {
     std::vector<Axis>& axes = target.tensor->axes;
     const int64_t rank = axes.size();
     int64_t axis;
@@ -138,22 +139,27 @@ class Applier {
     if (axis < -rank || axis >= rank) {
       return Error(absl::StrCat("input ", target.path, " has ", rank, " axes and no axis ", axis));
     }
-    if (!IsSymbolName(symbol)) {
-      return Error(absl::StrCat("'", symbol, "' cannot name axis ", axis, " of input ", target.path,
-                                ": a name is letters, digits and '_', and none of min, max, mod "
-                                "and floordiv"));
+    if (name.empty()) {
+      return Error(absl::StrCat("axis ", axis, " of input ", target.path, " has an empty name"));
+    }
+    const std::string symbol = AsSymbolName(name);
+    const auto [known, is_new] = names_.try_emplace(symbol, name);
+    if (!is_new && known->second != name) {
+      return Error(absl::StrCat("the axes '", known->second, "' and '", name, "' would both be ",
+                                symbol, ": name one of them otherwise"));
     }
     Axis& named = axes[axis < 0 ? axis + rank : axis];
     if (!named.symbol.empty() && named.symbol != symbol) {
       return Error(absl::StrCat("axis ", axis, " of input ", target.path, " is named both ",
                                 named.symbol, " and ", symbol));
     }
-    named.symbol = std::string(symbol);
+    named.symbol = symbol;
     return absl::OkStatus();
   }
 
   const std::vector<std::string>& outputs_;
   std::vector<Target> targets_;
+  std::map<std::string, std::string> names_;  // symbol → the name it stands for
 };
 
 }  // namespace

@@ -48,6 +48,11 @@ TEST(DynamicAxes, OutputsMeanNothing) {
   EXPECT_EQ(Named(R"({"x": {"0": "N"}, "out": {"0": "N"}})"), "N,-|-|M,-");
 }
 
+TEST(DynamicAxes, NamesThatNoExpressionCanHold) {
+  EXPECT_EQ(Named(R"({"x": {"0": "batch-size", "1": "0"}})"), "batch_size,axis_0|-|M,-");
+  EXPECT_EQ(Named(R"({"x": {"0": "min"}})"), "axis_min,-|-|M,-");
+}
+
 TEST(DynamicAxes, Errors) {
   EXPECT_EQ(Named(R"({"z": {"0": "N"}})"),
             "dynamic_axes: there is no input 'z'; the tensors are x, 1, y");
@@ -55,7 +60,9 @@ TEST(DynamicAxes, Errors) {
   EXPECT_EQ(Named(R"({"x": {"2": "N"}})"), "dynamic_axes: input x has 2 axes and no axis 2");
   EXPECT_THAT(Named(R"({"x": {"-3": "N"}})"), HasSubstr("no axis -3"));
   EXPECT_THAT(Named(R"({"x": {"first": "N"}})"), HasSubstr("'first' is no axis of input x"));
-  EXPECT_THAT(Named(R"({"x": {"0": "a-b"}})"), HasSubstr("'a-b' cannot name axis 0"));
+  EXPECT_THAT(Named(R"({"x": {"0": ""}})"), HasSubstr("axis 0 of input x has an empty name"));
+  EXPECT_THAT(Named(R"({"x": {"0": "a-b", "1": "a_b"}})"),
+              HasSubstr("the axes 'a-b' and 'a_b' would both be a_b"));
   EXPECT_THAT(Named(R"({"x": {"0": 3}})"), HasSubstr("entry for input x must be like"));
   EXPECT_THAT(Named(R"({"x": ["0"]})"), HasSubstr("entry for input x must be like"));
   EXPECT_THAT(Named(R"({"x": "N"})"), HasSubstr("entry for input x must be like"));

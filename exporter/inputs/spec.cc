@@ -204,4 +204,12 @@ bool IsSymbolName(absl::string_view name) {
   return name != "floordiv" && name != "mod" && name != "min" && name != "max";
 }
 
+std::string AsSymbolName(absl::string_view name) {
+  std::string symbol(name);
+  for (char& c : symbol) {
+    if (!IsWord(c)) c = '_';
+  }
+  return IsSymbolName(symbol) ? symbol : absl::StrCat("axis_", symbol);
+}
+
 }  // namespace rules_onnx::inputs

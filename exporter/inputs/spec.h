@@ -35,6 +35,9 @@ absl::StatusOr<Argument> ParseSpec(absl::string_view text, uint64_t position);
 // A name for a dynamic axis: the symbol of the grammar, and none of the functions of ir::Dim.
 bool IsSymbolName(absl::string_view name);
 
+// The name itself where it is one, else one like it: "batch-size" → "batch_size", "0" → "axis_0".
+std::string AsSymbolName(absl::string_view name);
+
 }  // namespace rules_onnx::inputs
 
 #endif  // RULES_ONNX_EXPORTER_INPUTS_SPEC_H_
