@@ -120,7 +120,8 @@ class CacheTest(unittest.TestCase):
         library = self.folder / "lib/libc10.so"
         library.parent.mkdir()
         library.write_bytes((pathlib.Path(torch.__file__).parent / "lib/libc10.so").read_bytes() + b"another build")
-        with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=str(library.parent)):
+        folders = [str(library.parent), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=":".join(folders)):
             self.export("--inputs", "x:float32[2,4]")
         self.assertEqual(len(self.entries("actions") - before), 1)
 
