@@ -115,7 +115,8 @@ void RepeatInterleave(Op& op) {
     const Val count = b.Mul(size, repeats);
     return op.Return(b.Gather(x, b.Div(Iota(b, count), repeats), axis));
   }
-  if (repeats.numel() == 1) repeats = b.Expand(repeats, b.Vector({size}));
+  const Dim given = repeats.dim(0);
+  if (!given.is_number() || given.value() == 1) repeats = b.Expand(repeats, b.Vector({size}));
   op.Return(b.Gather(x, RepeatedPlaces(b, repeats), axis));
 }
 

@@ -67,6 +67,21 @@ void Unflatten(Op& op) {
 void Ravel(Op& op) { op.Return(op.b.Flatten1D(op.Tensor("self"))); }
 
 // Axes of size 1 go away. Where a size is dynamic, the rank that capture saw decides.
+// Without the axes in `ones`, and without those in `maybe` whose size is 1.
+Val SqueezeAtRunTime(Builder& b, Val x, const std::vector<int64_t>& ones,
+                     const std::vector<int64_t>& maybe) {
+  Vals keep;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const bool gone = std::count(ones.begin(), ones.end(), axis) > 0;
+    const bool moves = std::count(maybe.begin(), maybe.end(), axis) > 0;
+    keep.push_back(moves ? b.Cast(b.Not(b.Equal(b.Size(x, axis), b.Int(1))), DType::kInt64)
+                         : b.Int(!gone));
+  }
+  const Val sizes = b.Op("Compress", {b.ShapeOf(x), b.Cast(b.Vector(keep), DType::kBool)},
+                         {{"axis", 0}});
+  return b.Reshape(x, sizes);
+}
+
 void Squeeze(Op& op) {
   const Val x = op.Tensor("self");
   if (!x) return;
@@ -85,6 +100,9 @@ void Squeeze(Op& op) {
     } else if (dim.value() == 1) {
       ones.push_back(axis);
     }
+  }
+  if (!op.OutShape() && !dynamic.empty()) {
+    return op.Return(SqueezeAtRunTime(op.b, x, ones, dynamic));
   }
   const int num_ones = static_cast<int>(ones.size());
   const int rank =

@@ -37,6 +37,8 @@ ROWS = [
     Case("squeeze_all", lambda x: x.squeeze(), [T("f32", 1, 4, 1, 3, N=1)]),
     Case("squeeze_dim", lambda x: x.squeeze(1), [T("f32", 4, 1, 3, N=0)]),
     Case("squeeze_not_one", lambda x: x.squeeze(-1) + 1, [T("f32", 4, 1, 3, N=0)]),
+    Case("squeeze_moving", lambda x: (x.squeeze(1), x.squeeze(), x.squeeze(-1)), [T("f32", 4, 1, 3, N=1)],
+         modes=("trace", "script")),
     Case("squeeze_dims", lambda x: x.squeeze((0, 2, 3)), [T("f32", 1, 4, 1, 3, N=1)]),
     Case("squeeze_no_dims", lambda x: x.squeeze(()) + 1, [T("f32", 1, 4, N=1)]),
     Case("squeeze_scalar", lambda x: x.squeeze(0) + 1, [S]),
