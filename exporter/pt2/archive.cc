@@ -1,6 +1,7 @@
 #include "exporter/pt2/archive.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -8,9 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "exporter/pt2/state_dict.h"
 
 namespace rules_onnx::pt2 {
 namespace {
+
+constexpr char kOldProgram[] = "serialized_exported_program.json";
 
 // "name/" of the folder that torch puts every entry into.
 std::string RootOf(const zip::ZipReader& zip) {
@@ -36,10 +40,6 @@ std::vector<std::string> ModelNames(const zip::ZipReader& zip, const std::string
 // Why a zip file without a model is none.
 std::string DescribeForeign(const zip::ZipReader& zip, const std::string& root) {
   const auto has = [&](absl::string_view entry) { return zip.Find(absl::StrCat(root, entry)); };
-  if (zip.Find("serialized_exported_program.json") != nullptr) {
-    return "it is an exported program in the format of torch 2.1 to 2.7; load it with "
-           "torch.export.load and save it again with torch 2.8 or later";
-  }
   if (has("constants.pkl")) return "it is a TorchScript program; give it the name .pt";
   if (has("data.pkl")) {
     return "it was written by torch.save and holds no program; save one with torch.export.save";
@@ -91,44 +91,79 @@ bool IsCountable(const Payload& payload) {
 }  // namespace
 
 absl::StatusOr<Archive> Archive::Open(const std::string& path, const std::string& model) {
-  auto zip = zip::ZipReader::Open(path);
-  if (!zip.ok()) return zip.status();
-  std::string root = RootOf(*zip);
+  auto opened = zip::ZipReader::Open(path);
+  if (!opened.ok()) return opened.status();
+  auto zip = std::make_unique<zip::ZipReader>(*std::move(opened));
+  if (model.empty() && zip->Find(kOldProgram) != nullptr) return OpenOld(std::move(zip));
+  return OpenNew(std::move(zip), model);
+}
+
+absl::StatusOr<Archive> Archive::OpenNew(std::unique_ptr<zip::ZipReader> zip,
+                                         const std::string& model) {
+  const std::string root = RootOf(*zip);
   auto name = ChooseModel(*zip, root, model);
   if (!name.ok()) return name.status();
   if (zip->Find(absl::StrCat(root, "byteorder")) != nullptr) {
     const auto order = zip->Read(absl::StrCat(root, "byteorder"));
     if (!order.ok()) return order.status();
     if (*order != "little") {
-      return absl::UnimplementedError(absl::StrCat(path, ": byte order '", *order,
+      return absl::UnimplementedError(absl::StrCat(zip->path(), ": byte order '", *order,
                                                    "'; only little-endian files are supported"));
     }
   }
-  Archive archive(*std::move(zip), std::move(root), *std::move(name));
+  Archive archive(std::move(zip), absl::StrCat(root, "models/", *name, ".json"));
   for (const auto& [folder, suffix] : {std::pair("data/weights/", "_weights_config.json"),
                                        std::pair("data/constants/", "_constants_config.json")}) {
-    if (absl::Status status = archive.ReadPayloads(folder, suffix); !status.ok()) return status;
+    const absl::Status status = archive.ReadPayloads(absl::StrCat(root, folder),
+                                                     absl::StrCat(root, folder, *name, suffix));
+    if (!status.ok()) return status;
   }
   return archive;
 }
 
-absl::Status Archive::ReadPayloads(absl::string_view folder, absl::string_view config_suffix) {
-  const std::string config = absl::StrCat(folder, model_, config_suffix);
-  const auto text = zip_.Read(absl::StrCat(root_, config));
+absl::StatusOr<Archive> Archive::OpenOld(std::unique_ptr<zip::ZipReader> zip) {
+  Archive archive(std::move(zip), kOldProgram);
+  for (const char* name : {"serialized_state_dict.pt", "serialized_state_dict.json",
+                           "serialized_constants.pt", "serialized_constants.json"}) {
+    const zip::Entry* entry = archive.zip_->Find(name);
+    if (entry == nullptr || entry->size == 0) continue;
+    if (absl::Status status = archive.ReadStateDict(*entry); !status.ok()) return status;
+  }
+  return archive;
+}
+
+absl::Status Archive::ReadPayloads(const std::string& folder, const std::string& config) {
+  const auto text = zip_->Read(config);
   if (!text.ok()) return text.status();
   auto payloads = DecodePayloads(absl::StrCat(path(), ": ", config), *text);
   if (!payloads.ok()) return payloads.status();
   for (auto& [name, payload] : *payloads) {
-    tensors_.emplace(name, Place{std::string(folder), std::move(payload)});
+    const std::string entry = absl::StrCat(folder, payload.path_name);
+    tensors_.emplace(name, Place{zip_.get(), entry, std::move(payload)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Archive::ReadStateDict(const zip::Entry& entry) {
+  absl::StatusOr<zip::ZipReader> inner = zip_->OpenInside(entry);
+  if (!inner.ok()) return inner.status();
+  inner_.push_back(std::make_unique<zip::ZipReader>(*std::move(inner)));
+  const zip::ZipReader& zip = *inner_.back();
+  const std::string root = RootOf(zip);
+  const auto pickle = zip.Read(absl::StrCat(root, "data.pkl"));
+  if (!pickle.ok()) return pickle.status();
+  auto payloads = DecodeStateDict(absl::StrCat(path(), ": ", entry.name), *pickle);
+  if (!payloads.ok()) return payloads.status();
+  for (auto& [name, payload] : *payloads) {
+    tensors_.emplace(name, Place{&zip, absl::StrCat(root, payload.path_name), payload});
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<ProgramDef> Archive::ReadProgram() const {
-  const std::string entry = absl::StrCat("models/", model_, ".json");
-  const auto text = zip_.Read(absl::StrCat(root_, entry));
+  const auto text = zip_->Read(program_);
   if (!text.ok()) return text.status();
-  return DecodeProgram(absl::StrCat(path(), ": ", entry), *text);
+  return DecodeProgram(absl::StrCat(path(), ": ", program_), *text);
 }
 
 absl::StatusOr<std::unique_ptr<weights::TensorSource>> Archive::OpenTensor(
@@ -145,8 +180,8 @@ absl::StatusOr<std::unique_ptr<weights::TensorSource>> Archive::OpenTensor(
                      "' is no plain tensor (a custom object or tensor subclass), which "
                      "cannot be exported"));
   }
-  const std::string entry_name = absl::StrCat(root_, it->second.folder, payload.path_name);
-  const zip::Entry* const entry = zip_.Find(entry_name);
+  const std::string& entry_name = it->second.entry;
+  const zip::Entry* const entry = it->second.zip->Find(entry_name);
   if (entry == nullptr) return error(absl::StrCat("lacks its data, entry ", entry_name));
   if (!entry->stored())
     return error(absl::StrCat("is compressed (entry ", entry_name, "), which torch never does"));

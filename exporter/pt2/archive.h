@@ -8,7 +8,15 @@
 //     | "data/weights/weight_" number                  a storage's bytes
 //     | "data/constants/" model "_constants_config.json", "data/constants/tensor_" number )
 //
-// Source: torch/export/pt2_archive.
+// Or, from torch 2.1 to 2.7:
+//
+//   archive = "serialized_exported_program.json"         format.h
+//     | "serialized_state_dict.pt"                       a zip file of torch.save's (state_dict.h);
+//                                                        of torch 2.1 with the ending .json
+//     | "serialized_constants.pt"                        likewise; from torch 2.2 on
+//     | "serialized_example_inputs.pt", "version"
+//
+// Source: torch/export/pt2_archive, torch/export/__init__.py of the older releases.
 #ifndef RULES_ONNX_EXPORTER_PT2_ARCHIVE_H_
 #define RULES_ONNX_EXPORTER_PT2_ARCHIVE_H_
 
@@ -16,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -28,10 +37,11 @@ namespace rules_onnx::pt2 {
 // An open archive of one model, or one of several of which `model` is chosen.
 class Archive {
  public:
-  // Refuses other zip files with what they are: TorchScript, a state dict, a compiled package.
+  // Refuses other zip files with what they are: TorchScript, a state dict, a compiled package. An
+  // archive of the older form holds one model, without a name.
   static absl::StatusOr<Archive> Open(const std::string& path, const std::string& model);
 
-  const std::string& path() const { return zip_.path(); }
+  const std::string& path() const { return zip_->path(); }
 
   absl::StatusOr<ProgramDef> ReadProgram() const;
 
@@ -41,16 +51,21 @@ class Archive {
 
  private:
   struct Place {
-    std::string folder;
+    const zip::ZipReader* zip;
+    std::string entry;
     Payload payload;
   };
-  Archive(zip::ZipReader zip, std::string root, std::string model)
-      : zip_(std::move(zip)), root_(std::move(root)), model_(std::move(model)) {}
-  absl::Status ReadPayloads(absl::string_view folder, absl::string_view config_suffix);
+  Archive(std::unique_ptr<zip::ZipReader> zip, std::string program)
+      : zip_(std::move(zip)), program_(std::move(program)) {}
+  static absl::StatusOr<Archive> OpenNew(std::unique_ptr<zip::ZipReader> zip,
+                                         const std::string& model);
+  static absl::StatusOr<Archive> OpenOld(std::unique_ptr<zip::ZipReader> zip);
+  absl::Status ReadPayloads(const std::string& folder, const std::string& config);
+  absl::Status ReadStateDict(const zip::Entry& entry);
 
-  zip::ZipReader zip_;
-  std::string root_;  // "name/"
-  std::string model_;
+  std::unique_ptr<zip::ZipReader> zip_;
+  std::string program_;                                    // entry
+  std::vector<std::unique_ptr<zip::ZipReader>> inner_;     // archives in it
   std::map<std::string, Place, std::less<>> tensors_;
 };
 

@@ -85,7 +85,7 @@ TEST(DamagedFilesTest, OtherFiles) {
   ExpectRefused("missing", "no such file");
   ExpectRefused("state_dict", "it was written by torch.save and holds no program");
   ExpectRefused("torchscript", "it is a TorchScript program");
-  ExpectRefused("old", "it is an exported program in the format of torch 2.1 to 2.7");
+  ExpectRefused("old", "has no member 'schema_version'");
   ExpectRefused("zip", "it is a zip file without an exported program");
   const files::TestFolder folder;
   Write(folder.File("text.pt2"), "import torch\n");

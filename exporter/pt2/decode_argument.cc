@@ -50,10 +50,14 @@ Argument DecodeComplex(const Json& json) {
   return Constant(std::complex<double>(json.Field("real").Double(), json.Field("imag").Double()));
 }
 
+// Schema 1 writes the members that are not set as null.
 template <typename Visit>
 void VisitUnion(const Json& json, Visit visit) {
+  int members = 0;
+  json.ForEachMember([&](absl::string_view, const Json&) { ++members; });
   int count = 0;
   json.ForEachMember([&](absl::string_view key, const Json& value) {
+    if (members > 1 && value.is_null()) return;
     if (++count == 1) visit(key, value);
   });
   if (count != 1) json.Fail("expected an object with one member");
@@ -169,7 +173,7 @@ ir::Dim Decoder::DecodeExpression(const Json& json) {
   it->second = *dim;
   const Json hint = json.Optional("hint");
   if (!hint.is_null()) {
-    const Json value = hint.Optional("as_int");
+    const Json value = hint.is_number() ? hint : hint.Optional("as_int");
     if (!value.is_null() && !dim->is_unknown()) hints_.emplace_back(*dim, value.Int());
   }
   return *std::move(dim);
@@ -194,7 +198,8 @@ Type Decoder::DecodeTensorType(const Json& json) {
 
 void Decoder::DecodeValues(const Json& graph, GraphDef* out) {
   graph.Field("tensor_values").ForEachMember([&](absl::string_view name, const Json& value) {
-    out->values[name] = {DecodeTensorType(value), {}};
+    const Json meta = value.Optional("meta");  // schema 1
+    out->values[name] = {DecodeTensorType(meta.is_null() ? value : meta), {}};
   });
   const auto decode_scalars = [&](absl::string_view member, Type::Kind kind, auto decode_known) {
     const Json values = graph.Optional(member);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@ namespace rules_onnx::pt2 {
 namespace {
 
 void CheckVersion(const Json& version, const std::string& torch_version) {
+  if (version.is_number()) return;  // schema 1
   const int64_t major = version.Field("major").Int();
   const int64_t minor = version.Field("minor").Int();
   if (major <= kSchemaMajor) return;
@@ -84,7 +86,42 @@ OutputSpec DecodeOutputSpec(const Json& json) {
   return spec;
 }
 
+// The signature of schema 1: names by kind. Inputs of the graph that it does not name are the
+// program's own, constants of the graph aside, which it cannot hold.
+void DecodeFirstSignature(const Json& signature, ProgramDef* program) {
+  std::map<std::string, InputSpec> weights;
+  const auto decode_weights = [&](absl::string_view member, InputSpec::Kind kind) {
+    signature.Field(member).ForEachMember([&](absl::string_view name, const Json& target) {
+      weights[std::string(name)] = {
+          .kind = kind, .name = std::string(name), .target = target.String()};
+    });
+  };
+  decode_weights("inputs_to_parameters", InputSpec::Kind::kParameter);
+  decode_weights("inputs_to_buffers", InputSpec::Kind::kBuffer);
+  for (const Argument& input : program->graph.inputs) {
+    const auto it = weights.find(input.name);
+    program->inputs.push_back(it != weights.end() ? it->second : InputSpec{.name = input.name});
+  }
+  std::map<std::string, std::string> mutated;
+  const Json mutations = signature.Field("buffers_to_mutate");
+  mutations.ForEachMember([&](absl::string_view name, const Json& buffer) {
+        mutated[std::string(name)] = buffer.String();
+      });
+  for (const Argument& output : program->graph.outputs) {
+    const auto it = mutated.find(output.name);
+    if (it == mutated.end()) {
+      program->outputs.push_back({});
+    } else {
+      program->outputs.push_back({.kind = OutputSpec::Kind::kMutation,
+                                  .target = absl::StrCat("buffer '", it->second, "'")});
+    }
+  }
+}
+
 void DecodeSignature(const Json& signature, Decoder* decoder, ProgramDef* program) {
+  if (!signature.Optional("inputs_to_parameters").is_null()) {
+    return DecodeFirstSignature(signature, program);
+  }
   signature.Field("input_specs").ForEachItem([&](const Json& spec) {
     program->inputs.push_back(DecodeInputSpec(spec, decoder));
   });
@@ -113,6 +150,13 @@ void DecodeCallGraph(const Json& entries, ProgramDef* program) {
     if (names.is_null()) return;
     names.ForEachItem([&](const Json& name) { program->argument_names.push_back(name.String()); });
   });
+}
+
+// Schema 1 has the tree specs beside the graph.
+void DecodeCallSpec(const Json& spec, ProgramDef* program) {
+  if (spec.is_null()) return;
+  program->in_spec = OptionalString(spec, "in_spec");
+  program->out_spec = OptionalString(spec, "out_spec");
 }
 
 void DecodeRanges(const Json& ranges, ProgramDef* program) {
@@ -177,6 +221,7 @@ absl::StatusOr<ProgramDef> DecodeProgram(const std::string& document, absl::stri
   const Json graph_module = root.Field("graph_module");
   program.graph = decoder.DecodeGraph(graph_module.Field("graph"));
   DecodeSignature(graph_module.Field("signature"), &decoder, &program);
+  DecodeCallSpec(graph_module.Optional("call_spec"), &program);
   DecodeCallGraph(graph_module.Field("module_call_graph"), &program);
   DecodeNamedTuples(graph_module.Optional("treespec_namedtuple_fields"), &program);
   DecodeRanges(root.Field("range_constraints"), &program);

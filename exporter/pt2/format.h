@@ -1,7 +1,8 @@
 // The content of a `.pt2` file's model.json, as plain values.
 //
-// Source of the format: torch/_export/serde/schema.py, schema major 8 (torch 2.7 … 2.13). A union
-// is an object with one member, whose name tells the kind: {"as_int": 3}.
+// Source of the format: torch/_export/serde/schema.py, schema major 8 (torch 2.7 … 2.13), which older
+// files differ from in members that are missing. A union is an object with one member, whose name
+// tells the kind: {"as_int": 3}.
 //
 //   program   = { schema_version: {major, minor}, graph_module: { graph, signature,
 //                 module_call_graph, treespec_namedtuple_fields }, range_constraints, … }
@@ -9,6 +10,12 @@
 //                 tensor_values, sym_int_values, sym_float_values, sym_bool_values: by name }
 //   node      = { target, inputs: [{name, arg}], outputs: [argument], metadata }
 //   signature = { input_specs: [one for each graph input], output_specs: [one for each output] }
+//
+// Schema 1 (torch 2.1) says some things otherwise: the version is a number; a union has all members,
+// the others null; tensor_values are {meta: …}; hints are numbers; in_spec and out_spec stand in
+// graph_module.call_spec; and
+//
+//   signature = { inputs_to_parameters, inputs_to_buffers, buffers_to_mutate: {name: target} }
 #ifndef RULES_ONNX_EXPORTER_PT2_FORMAT_H_
 #define RULES_ONNX_EXPORTER_PT2_FORMAT_H_
 

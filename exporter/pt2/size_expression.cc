@@ -18,13 +18,18 @@ namespace {
 using ir::Dim;
 
 // Deeper than any real expression; keeps recursion bounded.
-constexpr int kMaxDepth = 200;
+constexpr int kMaxDepth = 400;
 constexpr int64_t kMaxPower = 8;
 
 bool IsIdentifier(absl::string_view name) {
   return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
          std::all_of(name.begin(), name.end(),
                      [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+// s0, u12, not `true` or `oo`.
+bool IsSymbol(absl::string_view name) {
+  return IsIdentifier(name) && std::isdigit(static_cast<unsigned char>(name.back()));
 }
 
 // A rational: sympy writes halves of even sizes as Mul(Rational(1, 2), …).
@@ -34,6 +39,9 @@ struct Ratio {
 };
 
 Ratio Unknown() { return {Dim::Unknown()}; }
+bool IsKnown(const Ratio& ratio) {
+  return !ratio.numerator.is_unknown() && !ratio.denominator.is_unknown();
+}
 bool IsWhole(const Ratio& ratio) { return ratio.denominator.Equals(1); }
 
 // The integer that the ratio is known to be.
@@ -70,6 +78,10 @@ Ratio Quotient(const Ratio& a, const Ratio& b) {
   return {a.numerator * b.denominator, a.denominator * b.numerator};
 }
 
+Ratio Subtract(const Ratio& a, const Ratio& b) { return Add(a, Multiply({-1}, b)); }
+Ratio FloorQuotient(const Ratio& a, const Ratio& b) { return FloorOf(Quotient(a, b)); }
+Ratio Modulus(const Ratio& a, const Ratio& b) { return {Dim::Mod(ToDim(a), ToDim(b))}; }
+
 template <typename Operation>
 Ratio Fold(const std::vector<Ratio>& args, Operation operation) {
   Ratio result = args.front();
@@ -87,9 +99,9 @@ Ratio OneArgument(absl::string_view name, const Ratio& a) {
 
 Ratio TwoArguments(absl::string_view name, const Ratio& a, const Ratio& b) {
   if (name == "Rational" || name == "IntTrueDiv" || name == "FloatTrueDiv") return Quotient(a, b);
-  if (name == "FloorDiv" || name == "CleanDiv") return FloorOf(Quotient(a, b));
+  if (name == "FloorDiv" || name == "CleanDiv") return FloorQuotient(a, b);
   if (name == "CeilDiv") return CeilOf(Quotient(a, b));
-  if (name == "Mod" || name == "PythonMod") return {Dim::Mod(ToDim(a), ToDim(b))};
+  if (name == "Mod" || name == "PythonMod") return Modulus(a, b);
   if (name == "Pow" || name == "PowByNatural") return Power(a, b);
   if (name == "LShift") return Multiply(a, Power({2}, b));
   return Unknown();
@@ -97,7 +109,7 @@ Ratio TwoArguments(absl::string_view name, const Ratio& a, const Ratio& b) {
 
 Ratio Apply(absl::string_view name, const std::vector<Ratio>& args) {
   for (const Ratio& arg : args) {
-    if (arg.numerator.is_unknown() || arg.denominator.is_unknown()) return Unknown();
+    if (!IsKnown(arg)) return Unknown();
   }
   if (args.empty()) return Unknown();
   if (name == "Add") return Fold(args, Add);
@@ -158,8 +170,7 @@ class Parser {
   }
 
   std::optional<Ratio> ParseInteger() {
-    const absl::string_view digits =
-        TakeWhile([](unsigned char c) { return std::isdigit(c) || c == '-'; });
+    const absl::string_view digits = TakeWhile([](unsigned char c) { return std::isdigit(c); });
     int64_t value = 0;
     if (!absl::SimpleAtoi(digits, &value)) return std::nullopt;
     return Ratio{value};
@@ -176,19 +187,70 @@ class Parser {
     return Ratio{Dim::Symbol(*name)};
   }
 
+  // The next operator, if it is the given one and no longer one.
+  bool TakeOperator(absl::string_view symbol) {
+    SkipSpace();
+    const absl::string_view rest = text_.substr(pos_);
+    if (rest.substr(0, symbol.size()) != symbol) return false;
+    if (symbol.size() == 1 && rest.size() > 1 && rest[1] == symbol[0] && symbol != "-") return false;
+    pos_ += symbol.size();
+    return true;
+  }
+
+  // Operands with operators of one level between them.
+  template <typename Operand>
+  std::optional<Ratio> ParseLevel(
+      const std::vector<std::pair<const char*, Ratio (*)(const Ratio&, const Ratio&)>>& operators,
+      Operand operand) {
+    std::optional<Ratio> result = operand();
+    while (result) {
+      const auto found =
+          std::find_if(operators.begin(), operators.end(),
+                       [&](const auto& candidate) { return TakeOperator(candidate.first); });
+      if (found == operators.end()) break;
+      const std::optional<Ratio> next = operand();
+      if (!next) return std::nullopt;
+      result = IsKnown(*result) && IsKnown(*next) ? found->second(*result, *next) : Unknown();
+    }
+    return result;
+  }
+
   std::optional<Ratio> ParseExpression(int depth) {
     if (depth > kMaxDepth) return std::nullopt;
+    return ParseLevel({{"+", Add}, {"-", Subtract}}, [&] {
+      return ParseLevel({{"*", Multiply}, {"//", FloorQuotient}, {"/", Quotient}, {"%", Modulus}},
+                        [&] { return ParseFactor(depth + 1); });
+    });
+  }
+
+  std::optional<Ratio> ParseFactor(int depth) {
+    if (depth > kMaxDepth) return std::nullopt;
+    if (TakeOperator("-")) {
+      const auto factor = ParseFactor(depth + 1);
+      if (!factor) return std::nullopt;
+      return IsKnown(*factor) ? Multiply({-1}, *factor) : Unknown();
+    }
+    const auto base = ParsePrimary(depth);
+    if (!base || !TakeOperator("**")) return base;
+    const auto exponent = ParseFactor(depth + 1);
+    if (!exponent) return std::nullopt;
+    return IsKnown(*base) && IsKnown(*exponent) ? Power(*base, *exponent) : Unknown();
+  }
+
+  std::optional<Ratio> ParsePrimary(int depth) {
     SkipSpace();
     if (pos_ == text_.size()) return std::nullopt;
-    if (text_[pos_] == '-' || std::isdigit(static_cast<unsigned char>(text_[pos_]))) {
-      return ParseInteger();
+    if (std::isdigit(static_cast<unsigned char>(text_[pos_]))) return ParseInteger();
+    if (Take('(')) {
+      const auto inner = ParseExpression(depth + 1);
+      return Take(')') ? inner : std::nullopt;
     }
     if (text_[pos_] == '\'') return ParseString() ? std::optional(Unknown()) : std::nullopt;
     const absl::string_view name = TakeName();
     if (name.empty()) return std::nullopt;
     if (!Take('(')) {  // precision=53, or a constant such as `true`
-      if (Take('=') && TakeName().empty()) return std::nullopt;
-      return Unknown();
+      if (Take('=')) return TakeName().empty() ? std::nullopt : std::optional(Unknown());
+      return IsSymbol(name) ? Ratio{Dim::Symbol(std::string(name))} : Unknown();
     }
     if (name == "Symbol") return ParseSymbol();
     std::vector<Ratio> args;

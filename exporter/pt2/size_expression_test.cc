@@ -60,8 +60,24 @@ TEST(SizeExpressionTest, WhatDimsCannotSayIsUnknown) {
   EXPECT_EQ(Parse("Where(Eq(Symbol('s0'), Integer(1)), Integer(2), Integer(3))"), "?");
 }
 
+TEST(SizeExpressionTest, PlainText) {
+  EXPECT_EQ(Parse("s0"), "s0");
+  EXPECT_EQ(Parse("4*s0"), "4*s0");
+  EXPECT_EQ(Parse("2*s0*s1 - s1 + 3"), "2*s0*s1 - s1 + 3");
+  EXPECT_EQ(Parse("-s0 + 7"), "-s0 + 7");
+  EXPECT_EQ(Parse("s0**2"), "s0*s0");
+  EXPECT_EQ(Parse("((s0 - 1)//2) + 1"), "floordiv(s0 - 1, 2) + 1");
+  EXPECT_EQ(Parse("floor(s0/3)"), "floordiv(s0, 3)");
+  EXPECT_EQ(Parse("s0/2"), "floordiv(s0, 2)");
+  EXPECT_EQ(Parse("s0 % 4"), "mod(s0, 4)");
+  EXPECT_EQ(Parse("Max(1, s0)"), "max(1, s0)");
+  EXPECT_EQ(Parse("8 - 2 - 1"), "5");
+  EXPECT_EQ(Parse("oo"), "?");
+  EXPECT_EQ(Parse("2.5*s0"), "error");
+}
+
 TEST(SizeExpressionTest, Errors) {
-  for (const char* text : {"", "Add(", "Add(Integer(1)", "Add(Integer(1),)", "Integer(1) x",
+  for (const char* text : {"4*", "*s0", "(s0", "s0 s1", "s0 +", "--", "", "Add(", "Add(Integer(1)", "Add(Integer(1),)", "Integer(1) x",
                            "Symbol(s0)", "Symbol('')", "Symbol('s 0')", "Symbol('s0', positive=)",
                            "Integer(99999999999999999999)", "'", "Add)"}) {
     EXPECT_EQ(Parse(text), "error") << text;

@@ -24,7 +24,7 @@ struct Entry {
   Packing packing = Packing::kOther;
   uint64_t size = 0;         // unpacked
   uint64_t packed_size = 0;  // equals size if stored
-  uint64_t offset = 0;       // of the first packed byte in the archive
+  uint64_t offset = 0;       // of the first packed byte in the file
 
   bool stored() const { return packing == Packing::kStored; }
 };
@@ -37,6 +37,9 @@ class ZipReader {
   // zip file (it is a plain text file)". Every entry's bytes lie inside of the file.
   static absl::StatusOr<ZipReader> Open(absl::string_view path);
 
+  // The archive that a stored entry of this one is.
+  absl::StatusOr<ZipReader> OpenInside(const Entry& entry) const;
+
   const std::string& path() const { return file_.path(); }
   // In the archive's order.
   const std::vector<Entry>& entries() const { return entries_; }
@@ -48,9 +51,11 @@ class ZipReader {
   absl::StatusOr<std::string> Read(absl::string_view name) const;
 
  private:
-  ZipReader(files::InputFile file, std::vector<Entry> entries, std::vector<uint64_t> records);
+  ZipReader(files::InputFile file, uint64_t begin, uint64_t size);
+  absl::Status ReadDirectory();
 
   files::InputFile file_;
+  uint64_t begin_, size_;  // of the archive in the file
   std::vector<Entry> entries_;
   std::vector<uint64_t> records_;  // where each entry's record stands in the archive's directory
   absl::flat_hash_map<std::string, size_t> index_;

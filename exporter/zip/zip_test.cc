@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/files/atomic_file.h"
+#include "exporter/files/input_file.h"
 #include "exporter/files/test_folder.h"
 #include "exporter/zip/zip_reader.h"
 
@@ -47,6 +48,25 @@ class ZipReaderTest : public ::testing::Test {
 
   files::TestFolder folder_;
 };
+
+TEST_F(ZipReaderTest, AnArchiveInAnArchive) {
+  WriteZip(path(), {{"a", "first"}, {"m/b", "second"}});
+  const std::string inner = *files::ReadFile(path());
+  WriteZip(path(), {{"text", std::string(500, 'x')}, {"inner", inner}, {"packed", inner, true}});
+  const absl::StatusOr<ZipReader> outer = ZipReader::Open(path());
+  ASSERT_TRUE(outer.ok()) << outer.status();
+  const absl::StatusOr<ZipReader> zip = outer->OpenInside(*outer->Find("inner"));
+  ASSERT_TRUE(zip.ok()) << zip.status();
+  ASSERT_EQ(zip->entries().size(), 2);
+  EXPECT_EQ(*zip->Read("m/b"), "second");
+  const Entry& entry = *zip->Find("m/b");
+  EXPECT_EQ(files::ReadFile(path())->substr(entry.offset, entry.size), "second");
+
+  EXPECT_THAT(std::string(outer->OpenInside(*outer->Find("packed")).status().message()),
+              HasSubstr("packed in it is compressed"));
+  EXPECT_THAT(std::string(outer->OpenInside(*outer->Find("text")).status().message()),
+              HasSubstr("is not a zip file"));
+}
 
 TEST_F(ZipReaderTest, ListsAndReads) {
   const std::string long_text(10000, 'a');
