@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "exporter/builder/dce.h"
+#include "exporter/builder/join_sizes.h"
 #include "exporter/builder/literal.h"
 #include "exporter/ir/print.h"
 #include "exporter/lowering/lowered_values.h"
@@ -328,6 +329,7 @@ absl::StatusOr<builder::Model> LowerGraphWithValues(const ir::Graph& graph,
         absl::StrCat("the program can't be written at opset ", options.opset));
   }
   *values = CollectValues(lowering);
+  builder::JoinSizes(&model);
   builder::RemoveUnused(&model);
   return model;
 }

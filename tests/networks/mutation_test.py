@@ -84,7 +84,8 @@ def frozen_sizes(model, inputs):
     """Each size that the graph computes from Shape becomes its value at the example size."""
     shapes = {node.output[0] for node in model.graph.node if node.op_type == "Shape"}
     for index, node in enumerate(model.graph.node):
-        if node.op_type != "Gather" or node.input[0] not in shapes:
+        one_size = node.op_type == "Gather" and node.input[0] in shapes
+        if not one_size and not (node.op_type == "Shape" and node.attribute):
             continue
         probe = onnx.ModelProto()
         probe.CopyFrom(model)
