@@ -7,6 +7,7 @@ every torch from 1.6 on; fixtures are made once and stay as they are.
 
 import json
 import os
+import re
 import sys
 import zipfile
 from typing import List
@@ -106,14 +107,19 @@ def export(net, inputs):
 
 
 def compact(path):
-    """A text larger than a fixture may be is compressed; torch reads that as well."""
+    """Removes the folders of this machine, which only messages show; compresses a program's text where
+    the file is larger than a fixture may be. torch reads such files as well."""
     with zipfile.ZipFile(path) as archive:
         entries = [(entry, archive.read(entry)) for entry in archive.infolist()]
-    if os.path.getsize(path) < LARGEST or not entries[0][0].filename.endswith(".json"):
-        return
+    large = os.path.getsize(path) > LARGEST
     with zipfile.ZipFile(path, "w") as archive:
-        for position, (entry, content) in enumerate(entries):
-            archive.writestr(entry, content, zipfile.ZIP_STORED if position else zipfile.ZIP_DEFLATED)
+        for entry, content in entries:
+            if entry.filename.endswith(".debug_pkl"):
+                continue
+            text = entry.filename.endswith("program.json")
+            if text:
+                content = re.sub(rb'(File \\")[^"\\]*/', rb"\1", content)
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED if text and large else zipfile.ZIP_STORED)
 
 
 def as_json(value):
