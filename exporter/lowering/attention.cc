@@ -1,4 +1,4 @@
-// Scaled dot-product attention, written out.
+// Scaled dot-product attention: ONNX's Attention from opset 23 on, written out before.
 #include "exporter/lowering/attention.h"
 
 #include <cmath>
@@ -47,6 +47,34 @@ Val SafeSoftmax(Builder& b, Val scores, Val bool_mask) {
   return b.Where(none, b.Scalar(0, weights.dtype()), weights);
 }
 
+// ONNX has one batch axis, heads in order, and pads a mask that is narrower than the keys.
+bool IsNative(Builder& b, const Attention& a) {
+  const int rank = a.query.rank();
+  if (b.opset() < 23 || rank < 3 || rank > 4 || a.scale == 0.0) return false;
+  for (const Val other : {a.key, a.value}) {
+    if (other.rank() != rank || other.dtype() != a.query.dtype()) return false;
+    if (!other.dim(0).Equals(a.query.dim(0)) || !other.dim(-3).Equals(a.key.dim(-3))) return false;
+  }
+  if (!a.grouped && !a.key.dim(-3).Equals(a.query.dim(-3))) return false;
+  if (!a.mask) return true;
+  return a.mask.rank() >= 2 && a.mask.rank() <= 4 && a.mask.dim(-1).Equals(a.key.dim(-2)) &&
+         (a.mask.dtype() == DType::kBool || a.mask.dtype() == a.query.dtype());
+}
+
+Val NativeAttention(Builder& b, const Attention& a) {
+  const bool headless = a.query.rank() == 3;  // the only leading axis is taken for the heads
+  const auto wide = [&](Val x) { return headless ? b.Unsqueeze(x, {0}) : x; };
+  const Val query = wide(a.query), value = wide(a.value);
+  Shape shape = query.shape();
+  shape.back() = value.dim(-1);
+  const int causal = a.causal ? 1 : 0;
+  const Attrs attrs = a.scale ? Attrs{{"is_causal", causal}, {"scale", *a.scale}}
+                              : Attrs{{"is_causal", causal}};
+  const Val result =
+      b.Op("Attention", {query, wide(a.key), value, a.mask}, attrs, {query.dtype(), shape});
+  return headless ? b.Squeeze(result, {0}) : result;
+}
+
 Attention Read(Op& op) {
   Attention a;
   a.query = op.Tensor("query");
@@ -64,7 +92,7 @@ Attention Read(Op& op) {
   return a;
 }
 
-void ScaledDotProductAttention(Op& op) { op.Return(Attend(op.b, Read(op)).output); }
+void ScaledDotProductAttention(Op& op) { op.Return(AttentionOf(op.b, Read(op))); }
 
 void WithWeights(Op& op) {
   const Attended attended = Attend(op.b, Read(op));
@@ -74,7 +102,7 @@ void WithWeights(Op& op) {
 // What PyTorch's backends call. Beside the result they give what only training reads.
 void Fused(Op& op) {
   std::vector<Item> results(op.num_outputs());
-  results[0] = Attend(op.b, Read(op)).output;
+  results[0] = AttentionOf(op.b, Read(op));
   op.Return(std::move(results));
 }
 
@@ -101,6 +129,11 @@ Attended Attend(Builder& b, Attention a) {
   const Val masked = Masked(b, Masked(b, scores, causal), a.mask);
   const Val weights = SafeSoftmax(b, masked, a.mask);
   return {MatMul(b, weights, a.value), weights};
+}
+
+Val AttentionOf(Builder& b, const Attention& a) {
+  if (!a.query || !a.key || !a.value || b.failed()) return {};
+  return IsNative(b, a) ? NativeAttention(b, a) : Attend(b, a).output;
 }
 
 extern const Family kAttention;

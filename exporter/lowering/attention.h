@@ -20,7 +20,10 @@ struct Attended {
   Val output, weights;     // [..., length, width], [..., length, keys]
 };
 
+// Written out.
 Attended Attend(Builder& b, Attention attention);
+// The output only: one node where ONNX has it.
+Val AttentionOf(Builder& b, const Attention& attention);
 
 }  // namespace rules_onnx::lowering
 

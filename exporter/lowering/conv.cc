@@ -1,4 +1,8 @@
 // Convolutions.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
 
@@ -41,6 +45,35 @@ std::optional<Ints> KernelShape(Val weight) {
   return kernel;
 }
 
+// What ONNX Runtime refuses, though ONNX allows it beside a larger dilation.
+bool PadsBeyondStride(const Convolution& conv) {
+  if (!conv.transposed) return false;
+  for (size_t i = 0; i < conv.stride.size(); ++i) {
+    if (conv.output_padding[i] >= conv.stride[i]) return true;
+  }
+  return false;
+}
+
+// The whole result of a transposed convolution without bias, cut by the padding at both ends and
+// longer by the output's padding at the end.
+Val CutTransposed(Builder& b, Val y, const Convolution& conv) {
+  const int spatial = static_cast<int>(conv.stride.size());
+  Ints begins(y.rank(), 0), ends(y.rank(), 0);
+  for (int i = 0; i < spatial; ++i) {
+    ends[2 + i] = std::max<int64_t>(conv.output_padding[i] - conv.padding[i], 0);
+  }
+  y = b.Pad(y, begins, ends);
+  for (int i = 0; i < spatial; ++i) {
+    const int64_t cut = std::max<int64_t>(conv.padding[i] - conv.output_padding[i], 0);
+    const int64_t end = cut == 0 ? std::numeric_limits<int64_t>::max() : -cut;
+    y = b.Slice(y, 2 + i, conv.padding[i], end);
+  }
+  if (!conv.bias) return y;
+  Ints axes(spatial);
+  std::iota(axes.begin(), axes.end(), 1);
+  return b.Add(y, b.Unsqueeze(conv.bias, axes));
+}
+
 Val Emit(Op& op, Convolution conv) {
   Builder& b = op.b;
   if (!conv.x || !conv.weight || op.failed()) return {};
@@ -56,16 +89,18 @@ Val Emit(Op& op, Convolution conv) {
   Ints pads = conv.padding;
   pads.insert(pads.end(), conv.padding.begin(), conv.padding.end());
   if (conv.auto_pad == "same") pads = SamePads(*kernel, conv.dilation);
-  if (conv.auto_pad == "valid") pads = Ints(2 * spatial, 0);
+  const bool cut_after = PadsBeyondStride(conv);
+  if (conv.auto_pad == "valid" || cut_after) pads = Ints(2 * spatial, 0);
   Attrs attrs = {{"dilations", conv.dilation},
                  {"group", conv.groups},
                  {"kernel_shape", *kernel},
                  {"pads", pads},
                  {"strides", conv.stride}};
-  if (conv.transposed) attrs.emplace_back("output_padding", conv.output_padding);
+  if (conv.transposed && !cut_after) attrs.emplace_back("output_padding", conv.output_padding);
   const Val x = unbatched ? b.Unsqueeze(conv.x, {0}) : conv.x;
-  const Val y = b.Op(conv.transposed ? "ConvTranspose" : "Conv", {x, conv.weight, conv.bias},
-                     std::move(attrs));
+  Val y = b.Op(conv.transposed ? "ConvTranspose" : "Conv",
+               {x, conv.weight, cut_after ? Val() : conv.bias}, std::move(attrs));
+  if (cut_after) y = CutTransposed(b, y, conv);
   return unbatched ? b.Squeeze(y, {0}) : y;
 }
 

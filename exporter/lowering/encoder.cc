@@ -41,7 +41,8 @@ Val MergeHeads(Builder& b, Val x) {
   return b.Reshape(merged, b.Vector({b.Size(merged, 0), b.Size(merged, 1), b.Int(-1)}));
 }
 
-Attended AttendWithHeads(Builder& b, const MultiHead& m) {
+// The weights too where they are asked for.
+Attended AttendWithHeads(Builder& b, const MultiHead& m, bool need_weights) {
   if (!m.qkv_weight || !m.query || b.failed()) return {};
   const Dim rows = m.qkv_weight.dim(0);
   if (!rows.is_number()) return {b.Fail("the width of the attention is not known"), {}};
@@ -56,7 +57,8 @@ Attended AttendWithHeads(Builder& b, const MultiHead& m) {
   attention.key = part(m.key, 1);
   attention.value = part(m.value, 2);
   attention.mask = m.mask;
-  const Attended attended = Attend(b, attention);
+  const Attended attended =
+      need_weights ? Attend(b, attention) : Attended{AttentionOf(b, attention), {}};
   return {Linear(b, MergeHeads(b, attended.output), m.proj_weight, m.proj_bias),
           attended.weights};
 }
@@ -80,8 +82,9 @@ void MultiHeadAttention(Op& op) {
   m.key = op.Tensor("key");
   m.value = op.Tensor("value");
   m.mask = ReadMask(op, m.query.dtype());
-  const Attended attended = AttendWithHeads(b, m);
-  if (!op.Bool("need_weights")) {
+  const bool need_weights = op.Bool("need_weights");
+  const Attended attended = AttendWithHeads(b, m, need_weights);
+  if (!need_weights) {
     return op.Return(std::vector<Item>{attended.output, Item()});
   }
   const bool average = op.Bool("average_attn_weights");
@@ -102,7 +105,7 @@ void EncoderLayer(Op& op) {
     MultiHead m = ReadProjections(op, "num_heads");
     m.query = m.key = m.value = x;
     m.mask = ReadMask(op, x.dtype());
-    return AttendWithHeads(b, m).output;
+    return AttendWithHeads(b, m, /*need_weights=*/false).output;
   };
   const auto feed_forward = [&](Val x) {
     const Val up = Linear(b, x, op.Tensor("ffn_weight_1"), op.Tensor("ffn_bias_1"));

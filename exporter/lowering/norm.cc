@@ -40,6 +40,18 @@ Val Affine(Builder& b, Val x, Val weight, Val bias) {
   return bias ? b.Add(x, bias) : x;
 }
 
+// Affine in x's dtype, whatever the others have.
+Val WideAffine(Builder& b, Val x, Val weight, Val bias) {
+  return Affine(b, x, weight ? b.CastLike(weight, x) : weight, bias ? b.CastLike(bias, x) : bias);
+}
+
+// Whether ONNX's own normalization says it from that opset on: they compute in float32, and their
+// operands have one type.
+bool IsNative(Builder& b, int since, Val x, Val weight, Val bias) {
+  return b.opset() >= since && x.dtype() != DType::kFloat64 &&
+         (!weight || weight.dtype() == x.dtype()) && (!bias || bias.dtype() == x.dtype());
+}
+
 // ---------------------------------------------------------------- batch normalization
 
 struct BatchNorm {
@@ -125,21 +137,34 @@ Val Updated(Op& op, Val running, Val batch) {
                b.Mul(momentum, b.Cast(batch, dtype)));
 }
 
-// Also gives the running statistics, updated with the batch's mean and unbiased variance.
-void FunctionalBatchNorm(Op& op) {
+// What training gives: the result, the batch's mean and inverse deviation, and the running
+// statistics updated with its mean and unbiased variance.
+Vals TrainingStep(Op& op, const BatchNorm& norm) {
   Builder& b = op.b;
-  const BatchNorm norm = ReadBatchNorm(op);
-  if (!op.Bool("training")) {
-    const Val empty = b.Full(0, Wide(norm.x.dtype()), {0});
-    return op.Return(Vals{WithRunningStatistics(op, norm), empty, empty, norm.mean, norm.variance});
-  }
   const Normalized result = WithBatchStatistics(op, norm);
   Ints axes = {0};
   for (int i = 2; i < norm.x.rank(); ++i) axes.push_back(i);
   const Val wide = b.Cast(norm.x, Wide(norm.x.dtype()));
   const Val variance = b.Flatten1D(MomentsOf(b, wide, axes, b.Int(1)).variance);
-  op.Return(Vals{result.y, result.mean, result.inverse_std, Updated(op, norm.mean, result.mean),
-                 Updated(op, norm.variance, variance)});
+  return {result.y, result.mean, result.inverse_std, Updated(op, norm.mean, result.mean),
+          Updated(op, norm.variance, variance)};
+}
+
+void FunctionalBatchNorm(Op& op) {
+  Builder& b = op.b;
+  const BatchNorm norm = ReadBatchNorm(op);
+  if (op.Bool("training")) return op.Return(TrainingStep(op, norm));
+  const Val empty = b.Full(0, Wide(norm.x.dtype()), {0});
+  op.Return(Vals{WithRunningStatistics(op, norm), empty, empty, norm.mean, norm.variance});
+}
+
+// Also gives what a backward pass would need, which is nothing here.
+void BatchNormWithUpdate(Op& op) {
+  const BatchNorm norm = ReadBatchNorm(op);
+  if (!norm.x || !op.Require(norm.mean && norm.variance, "it needs running statistics")) return;
+  Vals results = TrainingStep(op, norm);
+  results.insert(results.begin() + 3, op.b.Full(0, DType::kUInt8, {0}));
+  op.Return(results);
 }
 
 // v · g / ‖v‖ over all axes but `dim`; dim −1: over all.
@@ -167,8 +192,8 @@ Normalized LayerNormOf(Builder& b, Val x, int axes_count, Val weight, Val bias, 
   const Val wide = b.Cast(x, Wide(dtype));
   const Moments moments = MomentsOf(b, wide, LastAxes(x.rank(), axes_count), b.Int(0));
   const Val inverse_std = InverseStd(b, moments.variance, eps);
-  const Val normal = b.Cast(b.Mul(b.Sub(wide, moments.mean), inverse_std), dtype);
-  return {Affine(b, normal, weight, bias), moments.mean, inverse_std};
+  const Val normal = b.Mul(b.Sub(wide, moments.mean), inverse_std);
+  return {b.Cast(WideAffine(b, normal, weight, bias), dtype), moments.mean, inverse_std};
 }
 
 int NormalizedAxes(Op& op) { return static_cast<int>(op.IntVals("normalized_shape").size()); }
@@ -184,10 +209,19 @@ void LayerNorm(Op& op) {
                            Optional(op, "bias"), op.Float("eps")));
 }
 
+// Statistics have the dtype that capture saw.
+void ReturnWithStatistics(Op& op, Val y, const Normalized& statistics) {
+  op.Return(Vals{y, op.b.Cast(statistics.mean, op.OutDType(1)),
+                 op.b.Cast(statistics.inverse_std, op.OutDType(2))});
+}
+
 void NativeLayerNorm(Op& op) {
-  const Normalized result = LayerNormOf(op.b, op.Tensor("input"), NormalizedAxes(op), Optional(op, "weight"),
-                                        Optional(op, "bias"), op.Float("eps"));
-  op.Return(Vals{result.y, result.mean, result.inverse_std});
+  const Val x = op.Tensor("input"), weight = Optional(op, "weight"), bias = Optional(op, "bias");
+  if (!x) return;
+  const int axes = NormalizedAxes(op);
+  const double eps = op.Float("eps");
+  ReturnWithStatistics(op, LayerNormalize(op.b, x, axes, weight, bias, eps),
+                       LayerNormOf(op.b, x, axes, weight, bias, eps));
 }
 
 void RmsNorm(Op& op) {
@@ -200,6 +234,10 @@ void RmsNorm(Op& op) {
                                  : std::numeric_limits<float>::epsilon();
   const double eps = op.OptFloat("eps").value_or(default_eps);
   const Val weight = Optional(op, "weight");
+  if (IsNative(b, 23, x, weight, {})) {
+    return op.Return(b.Op("RMSNormalization", {x, weight ? weight : OnesLike(b, x, count)},
+                          {{"axis", -count}, {"epsilon", eps}}));
+  }
   const Val wide = b.Cast(x, wide_type);
   const Val square = b.Reduce("ReduceMean", b.Mul(wide, wide), LastAxes(x.rank(), count), true);
   const Val normal = b.Mul(wide, InverseStd(b, square, eps));
@@ -218,23 +256,37 @@ Normalized GroupNormOf(Op& op, Val x, int64_t groups, Val weight, Val bias, doub
   const Moments moments = MomentsOf(b, grouped, {2}, b.Int(0));
   const Val inverse_std = InverseStd(b, moments.variance, eps);
   const Val normal = b.Mul(b.Sub(grouped, moments.mean), inverse_std);
-  const Val shaped = b.Cast(b.Reshape(normal, b.ShapeOf(x)), dtype);
   const auto channels = [&](Val v) { return v ? AlongChannels(b, v, x.rank()) : v; };
-  return {Affine(b, shaped, channels(weight), channels(bias)), b.Squeeze(moments.mean, {2}),
-          b.Squeeze(inverse_std, {2})};
+  const Val y = WideAffine(b, b.Reshape(normal, b.ShapeOf(x)), channels(weight), channels(bias));
+  return {b.Cast(y, dtype), b.Squeeze(moments.mean, {2}), b.Squeeze(inverse_std, {2})};
+}
+
+Val GroupNormalize(Op& op, Val x, int64_t groups, Val weight, Val bias, double eps) {
+  Builder& b = op.b;
+  if (!x || op.failed()) return {};
+  // ONNX wants axes behind the channels.
+  if (x.rank() < 3 || !IsNative(b, 21, x, weight, bias)) {
+    return GroupNormOf(op, x, groups, weight, bias, eps).y;
+  }
+  const Val channels = b.Vector({b.Size(x, 1)});
+  return b.Op("GroupNormalization",
+              {x, weight ? weight : b.ConstantOfShape(channels, 1, x.dtype()),
+               bias ? bias : b.ConstantOfShape(channels, 0, x.dtype())},
+              {{"num_groups", groups}, {"epsilon", eps}});
 }
 
 void GroupNorm(Op& op) {
-  const Val x = op.Tensor("input");
-  op.Return(GroupNormOf(op, x, op.Int("num_groups"), Optional(op, "weight"), Optional(op, "bias"),
-                        op.Float("eps")).y);
+  op.Return(GroupNormalize(op, op.Tensor("input"), op.Int("num_groups"), Optional(op, "weight"),
+                           Optional(op, "bias"), op.Float("eps")));
 }
 
 void NativeGroupNorm(Op& op) {
-  const Normalized result =
-      GroupNormOf(op, op.Tensor("input"), op.Int("group"), Optional(op, "weight"),
-                  Optional(op, "bias"), op.Float("eps"));
-  op.Return(Vals{result.y, result.mean, result.inverse_std});
+  const Val x = op.Tensor("input"), weight = Optional(op, "weight"), bias = Optional(op, "bias");
+  const int64_t groups = op.Int("group");
+  const double eps = op.Float("eps");
+  if (!x) return;
+  ReturnWithStatistics(op, GroupNormalize(op, x, groups, weight, bias, eps),
+                       GroupNormOf(op, x, groups, weight, bias, eps));
 }
 
 void InstanceNorm(Op& op) {
@@ -256,7 +308,7 @@ void InstanceNorm(Op& op) {
 
 Val LayerNormalize(Builder& b, Val x, int axes, Val weight, Val bias, double eps) {
   if (!x || b.failed()) return {};
-  if (b.opset() < 17) return LayerNormOf(b, x, axes, weight, bias, eps).y;
+  if (!IsNative(b, 17, x, weight, bias)) return LayerNormOf(b, x, axes, weight, bias, eps).y;
   const Val scale = weight ? weight : OnesLike(b, x, axes);
   return b.Op("LayerNormalization", {x, scale, bias}, {{"axis", -axes}, {"epsilon", eps}});
 }
@@ -264,7 +316,7 @@ Val LayerNormalize(Builder& b, Val x, int axes, Val weight, Val bias, double eps
 namespace {
 
 Val CountOf(Builder& b, Val x, const Ints& axes) {
-  if (axes.empty()) return b.NumElements(x);
+  if (axes.empty() || x.rank() == 0) return b.NumElements(x);
   Val count = b.Int(1);
   for (const int64_t axis : axes) count = b.Mul(count, b.Size(x, static_cast<int>(axis)));
   return count;
@@ -301,6 +353,7 @@ const Family kNorm = {"norm", {
     {"aten::_native_batch_norm_legit", NativeBatchNorm},
     {"aten::_native_batch_norm_legit_no_training", NoTrainingBatchNorm},
     {"aten::_native_batch_norm_legit_functional", FunctionalBatchNorm},
+    {"aten::_batch_norm_with_update_functional", BatchNormWithUpdate},
     {"aten::_weight_norm", WeightNorm},
     {"aten::_weight_norm_interface", WeightNormInterface},
     {"aten::layer_norm", LayerNorm},

@@ -29,6 +29,7 @@ ROWS = [
     Case("sum_nothing", lambda x: x.sum(0), [EMPTY]),
     Case("sum_zero_dim", lambda x: x.sum(0), [torch.tensor(3.0)]),
     *over("mean", torch.mean, X, tol=(1e-4, 1e-5)),
+    Case("mean_scalar", lambda x: (x.mean(0), x.mean(-1, keepdim=True)), [torch.tensor(2.5)]),
     Case("mean_nothing", lambda x: x.mean(0), [EMPTY]),
     Case("mean_f64", lambda x: x.mean(), [T("f64", 3, 4, N=0)]),
     Case("mean_dtype", lambda x: x.mean(-1, dtype=torch.float32), [I]),
