@@ -1,5 +1,6 @@
-// Pooling to a given output size. Window i of n over an axis of size s is
-// [floor(i · s / n), ceil((i + 1) · s / n)): windows of unequal sizes that may overlap.
+// Pooling to a given output size. Adaptive: window i of n over an axis of size s is
+// [floor(i · s / n), ceil((i + 1) · s / n)): windows of unequal sizes that may overlap. Fractional:
+// windows of one size whose places a random number decides, another for each plane.
 #include <numeric>
 
 #include "exporter/lowering/registry.h"
@@ -161,6 +162,70 @@ void AdaptiveMaxPool(Op& op) {
   op.Return(Batched(op.b, x, kSpatial, [&](Val v) { return MaxPoolOf(op.b, v, counts); }));
 }
 
+// ---------------------------------------------------------------- fractional max
+
+// Where the windows of one axis start, [N, C, n]: (i + sample) · α less sample · α, each cut off,
+// with α = (size − kernel) / (n − 1); the last window ends with the axis. sample: [N, C, 1].
+Val FractionalStarts(Builder& b, Val sample, Val size, Val count, int64_t kernel) {
+  const DType dtype = sample.dtype();
+  const Val room = b.Sub(size, b.Int(kernel)), last = b.Sub(count, b.Int(1));
+  const Val alpha = b.Div(b.Cast(room, dtype), b.Cast(b.Max(last, b.Int(1)), dtype));
+  const Val i = b.Range(b.Int(0), count, b.Int(1));
+  const auto scaled = [&](Val x) { return b.Cast(b.Mul(x, alpha), DType::kInt64); };
+  const Val start = b.Sub(scaled(b.Add(b.Cast(i, dtype), sample)), scaled(sample));
+  return b.Where(b.Equal(i, last), room, start);
+}
+
+// The indices into a plane of the elements of all windows, [N, C, n…, k…]. samples: [N, C, s].
+Val FractionalIndices(Builder& b, Val x, Val samples, const Vals& counts, const Ints& kernel) {
+  const int spatial = static_cast<int>(counts.size());
+  Val index = b.Int(0);
+  for (int i = 0; i < spatial; ++i) {
+    const int sample = spatial == 2 ? 1 - i : i;  // in 2-D the width's comes first
+    const Val size = b.Size(x, 2 + i);
+    const Val starts = FractionalStarts(b, b.Slice(samples, 2, sample, sample + 1), size, counts[i],
+                                        kernel[i]);
+    Ints other, behind;  // the axes besides N, C, n_i, and those behind k_i
+    for (int j = 0; j < 2 * spatial; ++j) {
+      if (j != i) other.push_back(2 + j);
+      if (j > spatial + i) behind.push_back(j - spatial - i);
+    }
+    const Val offsets = b.Range(b.Int(0), b.Int(kernel[i]), b.Int(1));
+    const Val positions = b.Add(b.Unsqueeze(starts, other), b.Unsqueeze(offsets, behind));
+    index = b.Add(b.Mul(index, size), positions);
+  }
+  return index;
+}
+
+// The largest along the last axis, and its index among `indices` of the same shape.
+Vals BestOf(Builder& b, Val windows, Val indices) {
+  const int axis = windows.rank() - 1;
+  const Val best = b.ArgMax(windows, axis, /*keepdims=*/true);
+  return {b.Reduce("ReduceMax", windows, {axis}, /*keepdims=*/false),
+          b.Squeeze(b.GatherElements(indices, best, axis), {axis})};
+}
+
+template <int kSpatial>
+void FractionalMaxPool(Op& op) {
+  Builder& b = op.b;
+  const Val self = op.Tensor("self"), samples = op.Tensor("random_samples");
+  Ints kernel = op.Ints("kernel_size");
+  if (!self || !samples) return;
+  kernel.resize(kSpatial, kernel.empty() ? 1 : kernel[0]);
+  const Vals counts = OutputSizes(op, self, kSpatial);
+  op.Return(Batched(b, self, kSpatial, [&](Val x) {
+    const Val index = FractionalIndices(b, x, samples, counts, kernel);
+    Vals plane = {b.Size(x, 0), b.Size(x, 1), b.Int(-1)};
+    Vals sizes = {b.Size(x, 0), b.Size(x, 1)};
+    sizes.insert(sizes.end(), counts.begin(), counts.end());
+    sizes.push_back(b.Int(-1));
+    const Val windows = b.GatherElements(b.Reshape(x, b.Vector(plane)),
+                                         b.Reshape(index, b.Vector(plane)), 2);
+    const Val shape = b.Vector(sizes);
+    return BestOf(b, b.Reshape(windows, shape), b.Reshape(index, shape));
+  }));
+}
+
 }  // namespace
 
 extern const Family kAdaptivePool;
@@ -173,6 +238,8 @@ const Family kAdaptivePool = {"adaptive_pool", {
     {"aten::adaptive_max_pool1d", AdaptiveMaxPool<1>, 11},
     {"aten::adaptive_max_pool2d", AdaptiveMaxPool<2>, 11},
     {"aten::adaptive_max_pool3d", AdaptiveMaxPool<3>, 11},
+    {"aten::fractional_max_pool2d", FractionalMaxPool<2>, 11},
+    {"aten::fractional_max_pool3d", FractionalMaxPool<3>, 11},
 }};
 
 }  // namespace rules_onnx::lowering

@@ -322,6 +322,8 @@ const Family kComplex = {"complex", {
     {"aten::polar", Polar},
     {"aten::view_as_real", SameValue},
     {"aten::view_as_complex", SameValue},
+    {"aten::view_as_real_copy", SameValue},
+    {"aten::view_as_complex_copy", SameValue},
     {"aten::real", Real},
 }};
 

@@ -124,18 +124,21 @@ Val Covariance(Op& op, int64_t correction) {
   return b.Div(MatMul(b, weighted, b.Transpose(centred, {1, 0})), divisor);
 }
 
-void ReturnMatrix(Op& op, Val matrix) {
+// A number for one variable.
+void Cov(Op& op) {
+  const Val matrix = Covariance(op, op.Int("correction"));
   const bool single = op.Tensor("self").rank() <= 1;
   op.Return(single ? op.b.Reshape(matrix, std::vector<int64_t>{}) : matrix);
 }
 
-void Cov(Op& op) { ReturnMatrix(op, Covariance(op, op.Int("correction"))); }
-
-// Covariances over the product of both deviations, cut to [−1, 1].
+// Covariances over the product of both deviations, cut to [−1, 1]; for one variable, c / c.
 void Corrcoef(Op& op) {
   Builder& b = op.b;
   const Val c = Covariance(op, 1);
   if (!c) return;
+  if (op.Tensor("self").rank() <= 1) {
+    return op.Return(b.Reshape(b.Div(c, c), std::vector<int64_t>{}));
+  }
   const Val n = b.Size(c, 0);
   const Val places = Iota(b, n);
   const Val eye = b.Equal(b.Unsqueeze(places, {0}), b.Unsqueeze(places, {1}));
@@ -143,7 +146,7 @@ void Corrcoef(Op& op) {
   const Val variances = b.Reduce("ReduceSum", b.Where(eye, c, zero), {1}, /*keepdims=*/false);
   const Val deviation = b.Unary("Sqrt", variances);
   const Val scaled = b.Div(b.Div(c, b.Unsqueeze(deviation, {1})), b.Unsqueeze(deviation, {0}));
-  ReturnMatrix(op, b.Clip(scaled, b.Scalar(-1, c.dtype()), b.Scalar(1, c.dtype())));
+  op.Return(b.Clip(scaled, b.Scalar(-1, c.dtype()), b.Scalar(1, c.dtype())));
 }
 
 }  // namespace

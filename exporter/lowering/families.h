@@ -66,6 +66,8 @@ extern const Family kLinalg;
 extern const Family kQr;
 extern const Family kGrid;
 extern const Family kSvd;
+extern const Family kLstsq;
+extern const Family kLdl;
 extern const Family kComplex;
 extern const Family kFft;
 extern const Family kRandom;

@@ -64,13 +64,21 @@ Complex ByDft(Complex x, int axis, bool forward) {
   return {parts.re * n, parts.im * n};
 }
 
+// Whether a product with a matrix is at hand and more exact than ONNX Runtime's DFT, which is good at
+// powers of two only.
+bool IsSmall(Dim size) {
+  if (!size.is_number() || size.value() > 64) return false;
+  return (size.value() & (size.value() - 1)) != 0;
+}
+
 }  // namespace
 
 Complex FourierTransform(Complex x, int axis, bool forward) {
   if (!x.re.val() || x.re.b().failed()) return x;
   const Vals parts = Broadcast(x.re.b(), {x.re.val(), x.im.val()});
   x = {{x.re.b(), parts[0]}, {x.re.b(), parts[1]}};
-  return x.re.b().opset() >= 17 ? ByDft(x, axis, forward) : ByMatrices(x, axis, forward);
+  const bool by_matrices = x.re.b().opset() < 17 || IsSmall(x.re.val().dim(axis));
+  return by_matrices ? ByMatrices(x, axis, forward) : ByDft(x, axis, forward);
 }
 
 namespace {

@@ -198,6 +198,30 @@ void Combinations(Op& op) {
   op.Return(b.Gather(x, b.Transpose(b.NonZero(rising), {1, 0}), 0));
 }
 
+// Each tensor in chunks of one size along `dim`, filled up with zeros, one chunk a row.
+void ChunkCat(Op& op) {
+  Builder& b = op.b;
+  const Vals tensors = op.Tensors("tensors");
+  const int64_t dim = op.Int("dim");
+  const Val count = op.IntVal("num_chunks");
+  Vals parts;
+  int axis = 0;
+  for (const Val x : tensors) {
+    if (!x || op.failed()) return;
+    const int rank = x.rank();
+    axis = static_cast<int>(b.NormalizeAxis(dim, rank));
+    const Val chunk = CeilDivide(b, b.Size(x, axis), count);
+    Vals pads(2 * rank, b.Int(0));
+    pads[rank + axis] = b.Sub(b.Mul(chunk, count), b.Size(x, axis));
+    const Vals all = SizesOf(b, x);
+    Vals sizes(all.begin(), all.begin() + axis);
+    sizes.push_back(count);
+    sizes.push_back(b.Mul(chunk, Product(b, Vals(all.begin() + axis + 1, all.end()))));
+    parts.push_back(b.Reshape(b.Pad(x, b.Vector(pads)), b.Vector(sizes)));
+  }
+  op.Return(b.Concat(parts, axis + 1));
+}
+
 }  // namespace
 
 extern const Family kJoin;
@@ -211,6 +235,7 @@ const Family kJoin = {"join", {
     {"aten::row_stack", StackForm<AsRow, 0>},
     {"aten::column_stack", StackForm<AsColumn, 1>},
     {"aten::dstack", StackForm<AsDepth, 2>},
+    {"aten::_chunk_cat", ChunkCat},
     {"aten::repeat", Repeat},
     {"aten::tile", Tile},
     {"aten::block_diag", BlockDiag},

@@ -78,16 +78,6 @@ void InverseEx(Op& op) {
                  lu.info});
 }
 
-// B is a batch of vectors where it lacks A's last axis.
-bool IsVector(Val a, Val rhs) {
-  if (rhs.rank() == 1) return true;
-  if (rhs.rank() != a.rank() - 1) return false;
-  for (int i = 0; i < rhs.rank(); ++i) {
-    if (!rhs.dim(i).Equals(a.dim(i))) return false;
-  }
-  return true;
-}
-
 struct Solution {
   Val x;
   LuResult lu;

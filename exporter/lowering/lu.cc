@@ -111,14 +111,6 @@ namespace {
 Val Column(Builder& b, Val x, Val k) { return b.Gather(x, k, 2); }
 Val Row(Builder& b, Val x, Val k) { return b.Gather(x, k, 1); }
 
-// rows[B, n, …] in the order of index [B, n].
-Val Reordered(Builder& b, Val rows, Val index) {
-  if (rows.numel() == 0) return rows;
-  if (rows.rank() == 2) return b.GatherElements(rows, index, 1);
-  Vals sizes = {b.Int(1), b.Int(1), b.Size(rows, 2)};
-  return b.GatherElements(rows, b.Expand(b.Unsqueeze(index, {2}), b.Vector(sizes)), 1);
-}
-
 // [B, n]: 0, 1, … with place k and, in each matrix, place `other` [B, 1] swapped.
 Val SwapIndex(Builder& b, Val places, Val k, Val other) {
   const Val moved = b.Where(b.Equal(places, other), k, places);
@@ -131,6 +123,27 @@ Val SmallerSide(Builder& b, Val x) {
 }
 
 }  // namespace
+
+Val Reordered(Builder& b, Val x, Val index) {
+  if (x.numel() == 0) return x;
+  if (x.rank() == 2) return b.GatherElements(x, index, 1);
+  Vals sizes = {b.Int(1), b.Int(1), b.Size(x, 2)};
+  return b.GatherElements(x, b.Expand(b.Unsqueeze(index, {2}), b.Vector(sizes)), 1);
+}
+
+Val WithRowsSwapped(Builder& b, Val x, Val first, Val second) {
+  const Val places = b.Unsqueeze(Iota(b, b.Size(x, 1)), {0});
+  return Reordered(b, x, SwapIndex(b, places, first, second));
+}
+
+bool IsVector(Val a, Val rhs) {
+  if (rhs.rank() == 1) return true;
+  if (rhs.rank() != a.rank() - 1) return false;
+  for (int i = 0; i < rhs.rank(); ++i) {
+    if (!rhs.dim(i).Equals(a.dim(i))) return false;
+  }
+  return true;
+}
 
 LuResult LuOf(Builder& b, Val a, bool pivot) {
   if (!a || b.failed()) return {};

@@ -23,6 +23,13 @@ Val UpperPart(Builder& b, Val x, int64_t offset);
 Val LowerPart(Builder& b, Val x, int64_t offset);
 Val Diagonal(Builder& b, Val x);                // [..., min(n, m)]; n = m or unknown: the smaller
 
+// x[B, n, …] with the rows `first` and `second`, [B, 1] each, in each other's place.
+Val WithRowsSwapped(Builder& b, Val x, Val first, Val second);
+// x[B, n, …] with its rows in the order of index [B, n].
+Val Reordered(Builder& b, Val x, Val index);
+// Whether B is a batch of vectors: it lacks A's last axis.
+bool IsVector(Val a, Val rhs);
+
 // ---- LU with partial pivoting, as LAPACK's getrf: the first of the largest pivots
 struct LuResult {
   Val lu;            // [..., n, m]: L below the diagonal (its ones left out), U on and above it

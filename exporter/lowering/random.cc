@@ -1,5 +1,6 @@
 // Random numbers, by ONNX's generators: distributed as PyTorch's, other numbers. No seed is
 // written, as PyTorch's is no part of a program.
+#include <cmath>
 #include <limits>
 
 #include "exporter/lowering/expr.h"
@@ -95,6 +96,35 @@ void Exponential(Op& op) {
   op.Return((-Log(1 - share) / Expr(b, op.Scalar("lambd", dtype))).val());
 }
 
+// median + sigma · tan(π · (u − 1/2))
+void Cauchy(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Expr share(b, Uniform(b, ResultShape(op), dtype));
+  const Expr angle = (share - 0.5) * std::acos(-1.0);
+  op.Return((Expr(b, op.Scalar("median", dtype)) +
+             Expr(b, op.Scalar("sigma", dtype)) * angle.Unary("Tan")).val());
+}
+
+// exp of a normal number.
+void LogNormal(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Expr normal(b, Normal(b, ResultShape(op), dtype));
+  const Expr mean(b, op.Scalar("mean", dtype)), deviation(b, op.Scalar("std", dtype));
+  op.Return(Exp(mean + deviation * normal).val());
+}
+
+// How many trials until the first success, from 1: ⌈log(1 − u) / log(1 − p)⌉.
+void Geometric(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = Drawn(op.OutDType());
+  const Expr share(b, Uniform(b, ResultShape(op), dtype));
+  const Expr p(b, op.Scalar("p", dtype));
+  const Expr trials = (Log(1 - share) / Log(1 - p)).Unary("Ceil");
+  op.Return(b.Cast(Max(trials, 1).val(), op.OutDType()));
+}
+
 // Without replacement: the largest of log p + Gumbel noise.
 void Multinomial(Op& op) {
   Builder& b = op.b;
@@ -133,6 +163,9 @@ const Family kRandom = {"random", {
     {"aten::normal_functional", NormalOp, 9, kNote},
     {"aten::bernoulli", Bernoulli, 9, kNote},
     {"aten::exponential", Exponential, 9, kNote},
+    {"aten::cauchy", Cauchy, 9, kNote},
+    {"aten::log_normal", LogNormal, 9, kNote},
+    {"aten::geometric", Geometric, 9, kNote},
     {"aten::multinomial", Multinomial, 9, kNote},
 }};
 

@@ -67,6 +67,8 @@ const std::vector<const Family*>& Families() {
       &kQr,
       &kGrid,
       &kSvd,
+      &kLstsq,
+      &kLdl,
       &kComplex,
       &kFft,
       &kRandom,

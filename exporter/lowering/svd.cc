@@ -1,5 +1,7 @@
-// Singular values by one-sided Jacobi rotations in float64, and what they define: matrix norms,
-// ranks, pseudo-inverses. Singular vectors themselves are not given: PyTorch's are LAPACK's choice.
+// Singular values by one-sided Jacobi rotations, and what they define: matrix norms, ranks,
+// pseudo-inverses. Singular vectors themselves are not given: PyTorch's are LAPACK's choice.
+#include "exporter/lowering/svd.h"
+
 #include <cmath>
 #include <limits>
 
@@ -73,11 +75,15 @@ Columns Orthogonalized(Builder& b, Val x) {
   return {result[0], result[1]};
 }
 
-struct Singular {
-  Columns columns;
-  Val values;       // [B, min(m, n)], not in order
-  bool transposed;  // of Aᵀ
-};
+// [..., sizes…] of zeros, for matrices without elements.
+Val ZerosLike(Builder& b, Val a, const Vals& sizes, DType dtype) {
+  Vals all;
+  for (int i = 0; i + 2 < a.rank(); ++i) all.push_back(b.Size(a, i));
+  all.insert(all.end(), sizes.begin(), sizes.end());
+  return b.ConstantOfShape(b.Vector(all), 0, dtype);
+}
+
+}  // namespace
 
 Singular SingularOf(Builder& b, Val a) {
   if (!a || b.failed()) return {};
@@ -89,16 +95,36 @@ Singular SingularOf(Builder& b, Val a) {
   const bool transposed = x.dim(1).value() < x.dim(2).value();
   const Columns columns = Orthogonalized(b, transposed ? Transposed(b, x) : x);
   const Val squares = b.Reduce("ReduceSum", b.Mul(columns.rotated, columns.rotated), {1}, false);
-  return {columns, b.Unary("Sqrt", squares), transposed};
+  return {columns.rotated, columns.v, b.Unary("Sqrt", squares), transposed};
 }
 
-// [..., min(m, n)], largest first, in float64.
 Val SingularValues(Builder& b, Val a) {
+  if (a && a.numel() == 0) {
+    return ZerosLike(b, a, {b.Min(b.Size(a, -2), b.Size(a, -1))}, DType::kFloat64);
+  }
   const Singular singular = SingularOf(b, a);
   if (!singular.values) return {};
   const Val sorted = b.TopK(singular.values, b.Size(singular.values, 1), 1, true)[0];
   return b.Squeeze(FromBatch(b, b.Unsqueeze(sorted, {2}), a), {-1});
 }
+
+// V · diag(1 / s²) · (A·V)ᵀ over the singular values above the tolerance.
+Val PseudoInverse(Builder& b, const Singular& singular, Val tolerance) {
+  if (!singular.values || !tolerance || b.failed()) return {};
+  const Expr values(b, singular.values);
+  const Val kept = b.Greater(singular.values, tolerance);
+  const Expr inverse = Select(kept, 1 / Select(kept, values * values, 1.0), 0.0);
+  const Val scaled = b.Mul(singular.v, b.Unsqueeze(inverse.val(), {1}));
+  const Val product = MatMul(b, scaled, Transposed(b, singular.rotated));
+  return singular.transposed ? Transposed(b, product) : product;
+}
+
+double Epsilon(DType dtype) {
+  return dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon()
+                                  : std::numeric_limits<float>::epsilon();
+}
+
+namespace {
 
 // Eigenvalues of a symmetric matrix, smallest first: with a multiple of the identity added that
 // makes none negative, they are its singular values.
@@ -160,11 +186,6 @@ void Svd(Op& op) {
 
 // ---------------------------------------------------------------- tolerances
 
-double Epsilon(DType dtype) {
-  return dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon()
-                                  : std::numeric_limits<float>::epsilon();
-}
-
 // The value below which singular values count as 0, [...] or [..., 1] float64:
 // max(atol, rtol · largest).
 Val Tolerance(Op& op, Val a, Val largest) {
@@ -198,14 +219,6 @@ Val Matrix(Op& op) {
   return b.Add(LowerPart(b, a, 0), Transposed(b, LowerPart(b, a, -1)));
 }
 
-// [..., sizes…] of zeros, for matrices without elements.
-Val ZerosLike(Builder& b, Val a, const Vals& sizes, DType dtype) {
-  Vals all;
-  for (int i = 0; i + 2 < a.rank(); ++i) all.push_back(b.Size(a, i));
-  all.insert(all.end(), sizes.begin(), sizes.end());
-  return b.ConstantOfShape(b.Vector(all), 0, dtype);
-}
-
 void MatrixRank(Op& op) {
   Builder& b = op.b;
   const Val a = Matrix(op);
@@ -218,7 +231,6 @@ void MatrixRank(Op& op) {
   op.Return(b.Reduce("ReduceSum", counted, {-1}, /*keepdims=*/false));
 }
 
-// V · diag(1 / s²) · (A·V)ᵀ over the singular values above the tolerance.
 void Pinv(Op& op) {
   Builder& b = op.b;
   const Val a = Matrix(op);
@@ -231,13 +243,7 @@ void Pinv(Op& op) {
   Val tolerance = Tolerance(op, a, a.rank() == 2 ? b.Reshape(largest, Ints{})
                                                  : b.Squeeze(FromBatch(b, b.Unsqueeze(largest, {2}), a),
                                                              {-2, -1}));
-  tolerance = b.Reshape(tolerance, Ints{-1, 1});
-  const Expr values(b, singular.values);
-  const Val kept = b.Greater(singular.values, tolerance);
-  const Expr inverse = Select(kept, 1 / Select(kept, values * values, 1.0), 0.0);
-  const Val scaled = b.Mul(singular.columns.v, b.Unsqueeze(inverse.val(), {1}));
-  const Val product = MatMul(b, scaled, Transposed(b, singular.columns.rotated));
-  const Val result = singular.transposed ? Transposed(b, product) : product;
+  const Val result = PseudoInverse(b, singular, b.Reshape(tolerance, Ints{-1, 1}));
   op.Return(b.Cast(FromBatch(b, result, a), a.dtype()));
 }
 
@@ -351,6 +357,7 @@ const Family kSvd = {"svd", {
     {"aten::_linalg_eigh", Eigh, 10, "eigenvalues only"},
     {"aten::linalg_matrix_rank", MatrixRank, 10},
     {"aten::linalg_pinv", Pinv, 10},
+    {"aten::pinverse", Pinv, 10},
     {"aten::linalg_matrix_norm", MatrixNormOp, 9, "orders 2, -2 and nuc from opset 10 on"},
     {"aten::linalg_norm", LinalgNorm, 9, "orders 2, -2 and nuc of matrices from opset 10 on"},
     {"aten::nuclear_norm", NuclearNorm, 10},

@@ -47,6 +47,7 @@ ROWS = [
     Case("filter", lambda x: fft.irfft(fft.rfft(x) * fft.rfft(x.flip(1)), x.shape[1]), [X], since=11, tol=(1e-4, 1e-3)),
     Case("stft", lambda x, w: real(torch.stft(x, 8, 3, window=w, return_complex=True)),
          [T("f32", 2, 20, N=0), T("f32", 8, low=0.1, high=1)], tol=TOL),
+    Case("stft_ten", lambda x: real(torch.stft(x, 10, return_complex=True)), [T("f32", 100)], tol=(1e-4, 1e-5)),
     Case("stft_window", lambda x, w: torch.stft(x, 8, win_length=5, window=w, center=False, normalized=True,
                                                 onesided=False, return_complex=True).abs(),
          [T("f32", 24), T("f32", 5, low=0.1, high=1)], dynamic_since=11, tol=TOL),

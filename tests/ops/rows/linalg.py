@@ -1,4 +1,4 @@
-"""Rows of linalg.cc, qr.cc, svd.cc, products.cc, distance.cc."""
+"""Rows of linalg.cc, qr.cc, ldl.cc, lstsq.cc, svd.cc, products.cc, distance.cc."""
 
 import torch
 from torch import linalg as L
@@ -16,6 +16,17 @@ TOL = (1e-3, 1e-4)
 
 def positive(a):
     return a @ a.mT + 2 * torch.eye(a.shape[-1], dtype=a.dtype)
+
+
+def symmetric_factors():
+    """LDL factors with blocks of one and of two."""
+    generator = torch.Generator().manual_seed(1)
+    a = torch.rand(6, 6, generator=generator) * 2 - 1
+    a = (a + a.mT) * torch.tensor([0.0, 0.0, 1.0, 1.0, 1.0, 0.0]).diag().add(1 - torch.eye(6))
+    return L.ldl_factor(a)
+
+
+LDL = symmetric_factors()
 
 
 def lower(a):
@@ -52,6 +63,15 @@ ROWS = [
     Case("cholesky_ex", lambda a: L.cholesky_ex(positive(a)), [A], tol=TOL),
     Case("cholesky_solve", lambda a, b: torch.cholesky_solve(b, lower(a)), [A, RHS], tol=TOL),
     Case("cholesky_inverse", lambda a: torch.cholesky_inverse(lower(a).mT, upper=True), [A], tol=TOL),
+    *[Case(f"lstsq_{d}_{n}", lambda a, b, d=d: L.lstsq(a, b, driver=d), [a, b], tol=TOL, since=10, modes=("trace",))
+      for d in ("gels", "gelsy", "gelsd", "gelss")
+      for n, a, b in (("tall", T("f32", 5, 3), T("f32", 5, 2)), ("wide", T("f32", 3, 5), T("f32", 3, 2)))],
+    Case("lstsq_batch", lambda a, b: L.lstsq(a, b, driver="gels"), [T("f32", 2, 5, 3, B=0), T("f32", 2, 5, 2, B=0)],
+         tol=TOL, since=10, modes=("trace",)),
+    Case("lstsq_rank", lambda a, b: L.lstsq(a @ a.mT, b, driver="gelsd"), [T("f32", 5, 2), T("f32", 5, 2)],
+         tol=TOL, since=10, modes=("trace",)),
+    Case("ldl_solve", lambda ld, p, b: L.ldl_solve(ld, p, b), [*LDL[:2], T("f32", 6, 2)], tol=TOL, since=11),
+    Case("ldl_solve_batch", lambda ld, p, b: L.ldl_solve(ld, p, b), [LDL[0], LDL[1], T("f32", 3, 6, 2, B=0)], tol=TOL, since=11),
     Case("tensorinv_4d", lambda a: L.tensorinv(a, ind=2), [T("f32", 2, 3, 3, 2)], tol=TOL, since=11),
     Case("tensorsolve", lambda a, b: L.tensorsolve(a, b), [T("f32", 2, 3, 6), T("f32", 2, 3)], tol=TOL, since=11),
     *[Case(f"qr_{m}_{n}", lambda a, m=m: L.qr(a, m), [a], tol=TOL) for m in ("reduced", "complete")
@@ -61,6 +81,8 @@ ROWS = [
     *[Case(f"ormqr_{l}{t}", lambda a, x, l=l, t=t: torch.ormqr(*torch.geqrf(a), x if l else x.mT, l, t),
            [T("f32", 4, 4), T("f32", 4, 2)], tol=TOL) for l in (False, True) for t in (False, True)],
     Case("svdvals", lambda a: L.svdvals(a), [TALL], tol=TOL, since=10),
+    *[Case(f"svdvals_empty_{n}", lambda a: L.svdvals(a), [torch.zeros(shape)]) for n, shape in ((0, (0, 0)), (1, (2, 3, 0)))],
+    Case("pinverse", lambda a: torch.pinverse(a), [T("f32", 5, 3)], tol=TOL, since=10),
     Case("svdvals_wide", lambda a: L.svdvals(a), [T("f64", 3, 6)], tol=(1e-10, 1e-12), since=10),
     Case("eigvalsh", lambda a: L.eigvalsh(a), [A], tol=TOL, since=10),
     Case("matrix_rank", lambda a: L.matrix_rank(a), [torch.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])], since=10),
@@ -101,5 +123,6 @@ ROWS = [
     Case("cov_vector", lambda x: torch.cov(x, correction=0), [V], modes=("trace",)),
     Case("cov_weights", lambda x, f, a: torch.cov(x, fweights=f, aweights=a),
          [T("f32", 3, 6), T("i64", 6, low=1, high=4), T("f32", 6, low=0.1, high=1)], modes=("trace",)),
+    Case("corrcoef_vector", lambda x: torch.corrcoef(x), [V], modes=("trace",)),
     Case("corrcoef", lambda x: torch.corrcoef(x), [T("f32", 3, 6)], modes=("trace",)),
 ]

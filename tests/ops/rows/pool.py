@@ -59,6 +59,11 @@ ROWS = [
       for i, size in enumerate([1, (3, 5), (4, 7)])],
     Case("adaptive_max1d", lambda x: F.adaptive_max_pool1d(x, 4), [LINE], since=11),
     Case("adaptive_max3d", lambda x: F.adaptive_max_pool3d(x, (2, 3, 4)), [T("f32", 1, 2, 5, 6, 7)], since=11),
+    *[Case(f"fractional{n}d", lambda x, r, n=n, s=size: getattr(torch.ops.aten, f"fractional_max_pool{n}d")(x, [2, 3, 2][:n], s, r),
+           [T("f32", 2, 3, *(9, 10, 8)[:n]), T("f32", 2, 3, n, low=0, high=1)], since=11)
+      for n, size in ((2, (4, 5)), (3, (5, 3, 1)))],
+    Case("fractional_plane", lambda x, r: torch.ops.aten.fractional_max_pool2d(x, 2, [3, 4], r),
+         [T("f32", 3, 9, 10, H=1), T("f32", 1, 3, 2, low=0, high=1)], since=11),
     # interpolation
     resize("nearest_size", size=(7, 13)),
     resize("nearest_scale", scale_factor=(1.7, 0.6)),

@@ -111,6 +111,7 @@ ROWS = [
     Case("hstack", lambda x, y: (torch.hstack((x, x)), torch.hstack((y, y))), [M, V]),
     Case("vstack", lambda x, y: (torch.vstack((x, x)), torch.vstack((y, y))), [M, V]),
     Case("dstack", lambda x, y: (torch.dstack((x, x)), torch.dstack((y, y))), [M, V]),
+    Case("chunk_cat", lambda x, y: torch._chunk_cat([x, y], 1, 3), [T("f32", 2, 5, 4, N=2), T("f32", 2, 3)]),
     Case("column_stack", lambda x, y: torch.column_stack((x, y, y)), [T("f32", 6, 2, N=0), V]),
     Case("row_stack", lambda x: torch.row_stack((x, x)), [V]),
     Case("repeat", lambda x: x.repeat(2, 3), [M]),
