@@ -94,10 +94,18 @@ bool IsUnchangedOrder(const ir::Node& node) {
   return true;
 }
 
+// Says more of a tensor than is known otherwise.
+bool StatesRank(const ir::Node& node) {
+  const ir::Arg& self = node.args[0].value;
+  return self.is_value() && self.value()->type.is_tensor() && !self.value()->type.shape &&
+         node.output()->type.shape;
+}
+
 bool GivesItsArgument(const ir::Node& node) {
   if (node.outputs.size() != 1 || node.args.empty()) return false;
   const absl::string_view base = node.base_op();
   const ir::Arg& self = node.args[0].value;
+  if (base == "prim::unchecked_cast" && StatesRank(node)) return false;
   if (IsCopy(base)) return true;
   if (IsDropout(base)) {
     const ir::Arg* train = node.Find("train");

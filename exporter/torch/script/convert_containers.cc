@@ -43,7 +43,10 @@ std::optional<int64_t> IntOf(const ItemRef& item) {
 
 bool AllConstant(const Item& item) {
   if (item.is_leaf()) return item.is_constant();
-  if (item.kind() == Item::Kind::kObject || item.kind() == Item::Kind::kDict) return false;
+  if (item.kind() == Item::Kind::kObject || item.kind() == Item::Kind::kDict ||
+      item.is_optional()) {
+    return false;
+  }
   return std::all_of(item.content.items.begin(), item.content.items.end(),
                      [](const ItemRef& each) { return AllConstant(*each); });
 }
@@ -133,10 +136,14 @@ bool Converter::ConvertStructure(const JitNode* node) {
     }
     case prim::unchecked_cast:
     case prim::unchecked_unwrap_optional:
-    case c10::aten::_unwrap_optional:
-      Define(node->output(), At(node->input(0)));
+    case c10::aten::_unwrap_optional: {
+      const ItemRef item = At(node->input(0));
+      Define(node->output(), item->is_optional() ? item->content.items[1] : item);
       return true;
+    }
     case prim::Uninitialized:
+      Define(node->output(), Unset(ir::Arg()));
+      return true;
     case prim::Enter:
     case prim::Exit:
       for (const JitValue* output : node->outputs()) Define(output, Leaf(ir::Arg()));
@@ -351,11 +358,23 @@ ir::Arg Converter::SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t 
   return node->output();
 }
 
+ItemRef Converter::Negated(const JitNode* origin, const ItemRef& truth) {
+  if (truth->is_constant()) return Leaf(!truth->content.leaf.as_bool());
+  ir::Node* node = Emit(origin, "aten::__not__", {{"self", ToArg(*truth)}});
+  node->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
+  return Leaf(node->output());
+}
+
 // Questions whose answers the types hold.
 bool Converter::ConvertQuery(const JitNode* node) {
   const std::string op = node->kind().toQualString();
   if (op == "aten::__is__" || op == "aten::__isnot__") {
     const ItemRef &a = At(node->input(0)), &b = At(node->input(1));
+    if ((a->is_optional() && b->is_none()) || (b->is_optional() && a->is_none())) {
+      const ItemRef there = (a->is_optional() ? a : b)->content.items[0];
+      Define(node->output(), op == "aten::__isnot__" ? there : Negated(node, there));
+      return true;
+    }
     const auto maybe = [](const Item& item) {
       const ir::Type::Kind kind = TypeOfItem(item).kind;
       return item.is_value() && (kind == ir::Type::Kind::kOptional || kind == ir::Type::Kind::kUnknown);
@@ -398,7 +417,7 @@ bool Converter::ConvertQuery(const JitNode* node) {
   if (!type.is_tensor()) return false;
   const bool dtype_known = type.dtype != ir::DType::kUndefined;
   std::optional<ir::Arg> answer;
-  if (op == "prim::layout") answer = ir::Arg();
+  if (op == "prim::layout") answer = static_cast<int64_t>(at::kStrided);
   if (op == "aten::is_floating_point" && dtype_known) answer = ir::IsFloat(type.dtype);
   if (op == "prim::is_quantized" && dtype_known) answer = ir::IsQuantized(type.dtype);
   if (op == "aten::is_complex" && dtype_known) answer = ir::IsComplex(type.dtype);

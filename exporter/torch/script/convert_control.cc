@@ -1,10 +1,14 @@
 // Branches and loops whose course the inputs decide; all others are followed or unrolled.
+#include <ATen/ATen.h>
+#include <c10/util/accumulate.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
 #include "exporter/torch/script/source.h"
+#include "exporter/torch/values/tensors.h"
 
 namespace rules_onnx::script {
 namespace {
@@ -115,15 +119,25 @@ bool Converter::ConvertIf(const JitNode* node) {
 // One item for two branches' results; where they differ, a result of the emitted If.
 ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b,
                               Branch* branch_a, Branch* branch_b, ir::Node* emitted) {
+  const auto merge = [&](const ItemRef& left, const ItemRef& right) {
+    return MergeItems(node, left, right, branch_a, branch_b, emitted);
+  };
+  if (a->content.unset && a->is_none()) return b->is_none() ? b : merge(Filler(node, b), b);
+  if (b->content.unset && b->is_none()) return a->is_none() ? a : merge(a, Filler(node, a));
   if (SameContent(*a, *b)) return a;
   const auto merged_leaf = [&](ir::Arg left, ir::Arg right) {
-    ir::Value* output =
-        graph_.NewValue(JoinTypes(TypeOfArg(left), TypeOfArg(right)));
+    const ir::Type left_type = TypeOfArg(left), right_type = TypeOfArg(right);
+    ir::Value* output = graph_.NewValue(a->content.unset   ? right_type
+                                        : b->content.unset ? left_type
+                                                           : JoinTypes(left_type, right_type));
     emitted->outputs.push_back(output);
     branch_a->block->results.push_back(std::move(left));
     branch_b->block->results.push_back(std::move(right));
     return Leaf(output);
   };
+  if (a->is_none() || b->is_none() || a->is_optional() != b->is_optional()) {
+    return merge(Optional(node, a, b), Optional(node, b, a));
+  }
   if (a->is_leaf() && b->is_leaf()) return merged_leaf(a->content.leaf, b->content.leaf);
   if (SameStructure(*a, *b) && a->kind() != Item::Kind::kObject) {
     ItemRef merged = NewItem(a->kind());
@@ -149,6 +163,47 @@ ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemR
     return merged_leaf(value_in(a, branch_a), value_in(b, branch_b));
   }
   Fail(node, "gives values of different structure in its two branches");
+}
+
+ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
+  if (like->is_constant() || like->kind() == Item::Kind::kObject) return like;
+  if (!like->is_leaf()) {
+    ItemRef whole = NewItem(like->kind());
+    whole->field_names = like->field_names;
+    whole->content.keys = like->content.keys;
+    for (const ItemRef& part : like->content.items) {
+      whole->content.items.push_back(Filler(node, part));
+    }
+    return whole;
+  }
+  const ir::Type& type = like->value()->type;
+  switch (type.kind) {
+    case ir::Type::Kind::kBool: return Unset(false);
+    case ir::Type::Kind::kInt: return Unset(int64_t{0});
+    case ir::Type::Kind::kFloat: return Unset(0.0);
+    case ir::Type::Kind::kList: return ListOf({});
+    case ir::Type::Kind::kTensor: break;
+    default: Fail(node, "gives a value in one branch only");
+  }
+  const auto dtype = torch_values::ScalarTypeOf(type.dtype);
+  if (!dtype || ir::IsQuantized(type.dtype)) Fail(node, "gives a value in one branch only");
+  // Of the same sizes where that costs little, as ONNX's inference compares both branches.
+  constexpr int64_t kMaxElements = 256;
+  const ir::Shape shape = type.shape.value_or(ir::Shape());
+  std::vector<int64_t> sizes(shape.size(), 1);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (shape[i].is_number()) sizes[i] = shape[i].value();
+  }
+  if (c10::multiply_integers(sizes) > kMaxElements) sizes.assign(sizes.size(), 1);
+  return Unset(torch_values::LiteralOf(at::zeros(sizes, *dtype)));
+}
+
+ItemRef Converter::Optional(const JitNode* node, const ItemRef& item, const ItemRef& like) {
+  if (item->is_optional()) return item;
+  const ItemRef& form = like->is_optional() ? like->content.items[1] : like;
+  ItemRef optional = NewItem(Item::Kind::kOptional);
+  optional->content.items = {Leaf(!item->is_none()), item->is_none() ? Filler(node, form) : item};
+  return optional;
 }
 
 Item::Content Converter::ContentAfter(const Branch& branch, const ItemRef& item) const {
@@ -262,6 +317,12 @@ ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, ir::B
   whole->content.keys = initial->content.keys;
   for (size_t i = 0; i < initial->content.items.size(); ++i) {
     ir::Type part;
+    if (initial->is_optional()) {
+      const ir::Type none = i == 1 && seen.kind == ir::Type::Kind::kOptional ? seen.elements[0]
+                                                                            : ir::Type();
+      whole->content.items.push_back(LoopParam(initial->content.items[i], none, body, carried));
+      continue;
+    }
     if (initial->is_list() && seen.elements.size() == 1) part = seen.elements[0];
     if (!initial->is_list() && i < seen.elements.size()) part = seen.elements[i];
     whole->content.items.push_back(LoopParam(initial->content.items[i], part, body, carried));
@@ -273,6 +334,12 @@ ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, ir::B
 // that the body must be converted again.
 bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const ItemRef& initial,
                               const ItemRef& result, ir::Block* body) {
+  if (result->content.unset && result->is_none()) {
+    return CarriedResult(node, param, initial, Filler(node, param), body);
+  }
+  if (param->is_optional() && !result->is_optional()) {
+    return CarriedResult(node, param, initial, Optional(node, result, param), body);
+  }
   if (param->kind() == Item::Kind::kObject) {
     if (param != result) Fail(node, "carries different objects");
     return true;
@@ -319,6 +386,18 @@ ItemRef Converter::LoopOutput(const ItemRef& param, const std::vector<ir::Type>&
     whole->content.items.push_back(LoopOutput(part, result_types, next, emitted));
   }
   return whole;
+}
+
+bool Converter::FitInitial(const JitNode* node, const ItemRef& result, ItemRef* initial) {
+  const ItemRef before = *initial;
+  if (before->is_optional() || (result->content.unset && result->is_none())) return false;
+  if (before->content.unset && before->is_none()) {
+    if (result->is_none()) return false;
+    *initial = Filler(node, result);
+  } else if (before->is_none() != result->is_none() || result->is_optional()) {
+    *initial = Optional(node, before, result);
+  }
+  return *initial != before;
 }
 
 ItemRef Converter::SlotItem(const Slot& slot) {
@@ -368,8 +447,9 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
     for (size_t i = 0; i < state.size(); ++i) {
       const ir::Type seen = typing_.TypeOf(body->inputs()[i + 1],
                                            {inside.begin(), inside.end()}, Typing::Hints(), false);
-      params.push_back(invariant.count(i) ? state[i]
-                                          : LoopParam(state[i], seen, &head, &carried));
+      params.push_back(invariant.count(i) || state[i]->is_none()
+                           ? state[i]
+                           : LoopParam(state[i], seen, &head, &carried));
       Define(body->inputs()[i + 1], params[i]);
     }
     for (const Slot& slot : slots) {
@@ -411,6 +491,7 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
       again = AddSlots(node, item, after, &slots) || again;
     }
     for (size_t i = 0; i < state.size(); ++i) {
+      again = FitInitial(node, branch.outputs[i + 1], &state[i]) || again;
       if (!invariant.count(i) && SameContent(*params[i], *branch.outputs[i + 1])) {
         invariant.insert(i);
         again = true;

@@ -85,13 +85,38 @@ void Converter::AddOutputs() {
       graph_.main.params.begin(), graph_.main.params.end(), [](const ir::Value* param) {
         return param->name == "out" || absl::StartsWith(param->name, "out.");
       });
-  FlattenOutput(At(program_.graph->block()->outputs()[0]), taken ? "output" : "out");
+  const JitValue* result = program_.graph->block()->outputs()[0];
+  FlattenOutput(At(result), typing_.Seen(result, {0})[0], taken ? "output" : "out");
 }
 
-void Converter::FlattenOutput(const ItemRef& item, const std::string& path) {
+// ONNX wants the rank of every output: where it is not the same in all runs, that of the example.
+ir::Arg Converter::Ranked(const ir::Arg& result, const Observed& seen, const std::string& path) {
+  if (!result.is_value() || !result.value()->type.is_tensor() || result.value()->type.shape ||
+      !seen.sizes) {
+    return result;
+  }
+  const size_t rank = seen.sizes->size();
+  result_.warnings.push_back({.severity = diagnostics::Severity::kWarning,
+                              .id = "varying-rank",
+                              .message = absl::StrCat("the rank of ", path, " depends on the "
+                                                      "inputs; the model states that of the "
+                                                      "example, ", rank)});
+  auto cast = graph_.NewNode("prim::unchecked_cast", {{"x", result}});
+  cast->outputs.push_back(graph_.NewValue(
+      ir::Type::Tensor(result.value()->type.dtype, ir::Shape(rank, ir::Dim::Unknown()))));
+  graph_.main.nodes.push_back(std::move(cast));
+  return graph_.main.nodes.back()->output();
+}
+
+// `seen`: the same in the run of the example.
+void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path) {
+  const auto part = [&](size_t i) {
+    const bool each = item->kind() != Item::Kind::kDict && !seen.length_varies;
+    return each && i < seen.elements.size() ? seen.elements[i] : Observed();
+  };
   switch (item->kind()) {
     case Item::Kind::kLeaf: {
-      const ir::Arg& leaf = item->content.leaf;
+      const ir::Arg leaf = Ranked(item->content.leaf, seen, path);
       if (leaf.is_none() || leaf.is_string()) {
         graph_.dropped_outputs.push_back({path, leaf.is_none() ? "None" : "str"});
         return;
@@ -103,10 +128,13 @@ void Converter::FlattenOutput(const ItemRef& item, const std::string& path) {
     case Item::Kind::kObject:
       graph_.dropped_outputs.push_back({path, "an object"});
       return;
+    case Item::Kind::kOptional:
+      throw ConvertError{absl::UnimplementedError(absl::StrCat(
+          "output ", path, " is None or not, as the inputs decide: ONNX has no such output"))};
     case Item::Kind::kDict:
       for (size_t i = 0; i < item->content.items.size(); ++i) {
         const ir::Arg& key = item->content.keys[i];
-        FlattenOutput(item->content.items[i],
+        FlattenOutput(item->content.items[i], part(i),
                       absl::StrCat(path, ".", key.is_string() ? key.as_string()
                                                               : absl::StrCat(key.as_int())));
       }
@@ -114,7 +142,7 @@ void Converter::FlattenOutput(const ItemRef& item, const std::string& path) {
     default:
       for (size_t i = 0; i < item->content.items.size(); ++i) {
         const bool named = i < item->field_names.size();
-        FlattenOutput(item->content.items[i],
+        FlattenOutput(item->content.items[i], part(i),
                       absl::StrCat(path, ".", named ? item->field_names[i] : absl::StrCat(i)));
       }
   }

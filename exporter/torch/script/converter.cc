@@ -228,6 +228,7 @@ ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
     Fail(node, absl::StrCat("takes ", item->kind() == Item::Kind::kDict ? "a dict" : "an object",
                             " as ", argument.name(), ", which the graph cannot hold"));
   }
+  if (item->is_optional()) Fail(node, "takes a value that is None or not, as the inputs decide");
   if (item->is_leaf() && item->content.leaf.is_literal() && argument.alias_info() != nullptr) {
     MakeValue(node, item);
   }
@@ -414,6 +415,12 @@ ItemRef Converter::NewItem(Item::Kind kind) {
 ItemRef Converter::Leaf(ir::Arg arg) {
   ItemRef item = NewItem(Item::Kind::kLeaf);
   item->content.leaf = std::move(arg);
+  return item;
+}
+
+ItemRef Converter::Unset(ir::Arg arg) {
+  ItemRef item = Leaf(std::move(arg));
+  item->content.unset = true;
   return item;
 }
 

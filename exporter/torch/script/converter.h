@@ -105,7 +105,8 @@ class Converter {
   void DefineInputs();
   ItemRef InputItem(const inputs::Value& value, const std::string& path);
   void AddOutputs();
-  void FlattenOutput(const ItemRef& item, const std::string& path);
+  void FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path);
+  ir::Arg Ranked(const ir::Arg& result, const Observed& seen, const std::string& path);
   void FinishWeights();
 
   // convert_containers.cc: what is carried out at conversion.
@@ -113,6 +114,7 @@ class Converter {
   bool ConvertListOperator(const JitNode* node);
   bool ConvertDictOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
+  ItemRef Negated(const JitNode* origin, const ItemRef& truth);
   bool FoldConstants(const JitNode* node);
   void MakeReadable(const JitNode* node, const ItemRef& list);
   ir::Arg SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis);
@@ -128,6 +130,12 @@ class Converter {
   ItemRef MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b, Branch* branch_a,
                      Branch* branch_b, ir::Node* emitted);
   void MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted);
+  // Stands for a value like this one that nothing reads.
+  ItemRef Filler(const JitNode* node, const ItemRef& like);
+  // What may be None: the item, or None in the form of what it is otherwise.
+  ItemRef Optional(const JitNode* node, const ItemRef& item, const ItemRef& like);
+  // True if the initial value had to take another form for what the loop makes of it.
+  bool FitInitial(const JitNode* node, const ItemRef& result, ItemRef* initial);
   Item::Content ContentAfter(const Branch& branch, const ItemRef& item) const;
   ItemRef LoopParam(const ItemRef& initial, const ir::Type& seen, ir::Block* body,
                     ir::Arg::List* carried);
@@ -144,6 +152,7 @@ class Converter {
   // Items.
   ItemRef NewItem(Item::Kind kind);
   ItemRef Leaf(ir::Arg arg);
+  ItemRef Unset(ir::Arg arg);
   ItemRef ListOf(std::vector<ItemRef> items);
   ItemRef FromIValue(const c10::IValue& value);
   ItemRef FromTensor(const at::Tensor& tensor, const std::string& path);

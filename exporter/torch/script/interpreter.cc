@@ -120,7 +120,9 @@ class Interpreter::Execution {
   const c10::IValue& At(const Value* value) const { return env_.at(value); }
 
   void Define(const Value* value, c10::IValue what, int context) {
-    record_->values[{context, value}].Join(Observe(what));
+    // None where the type has no None is what nothing reads: prim::Uninitialized.
+    const bool unset = what.isNone() && !c10::NoneType::get()->isSubtypeOf(*value->type());
+    if (!unset) record_->values[{context, value}].Join(Observe(what));
     env_[value] = std::move(what);
   }
 

@@ -1,5 +1,7 @@
 #include "exporter/torch/script/item.h"
 
+#include <stdexcept>
+
 #include "exporter/torch/script/observed.h"
 
 namespace rules_onnx::script {
@@ -38,6 +40,9 @@ ir::Arg ToArg(const Item& item) {
       for (const ItemRef& each : item.content.items) list.push_back(ToArg(*each));
       return list;
     }
+    case Kind::kOptional:
+      throw std::invalid_argument("whether a value is None depends on the inputs, and an operator "
+                                  "takes it without asking");
     default:
       return ir::Arg();
   }
@@ -67,6 +72,10 @@ ir::Type TypeOfItem(const Item& item) {
     ir::Type element;
     for (const ItemRef& each : item.content.items) element = JoinTypes(element, TypeOfItem(*each));
     return ir::Type::List(element);
+  }
+  if (item.is_optional()) {
+    return ir::Type{.kind = ir::Type::Kind::kOptional,
+                    .elements = {TypeOfItem(*item.content.items[1])}};
   }
   if (item.kind() != Kind::kTuple) return ir::Type();
   std::vector<ir::Type> elements;

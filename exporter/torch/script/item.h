@@ -22,15 +22,17 @@ struct Item;
 using ItemRef = std::shared_ptr<Item>;
 
 struct Item {
-  enum class Kind { kLeaf, kTuple, kList, kDict, kObject };
+  enum class Kind { kLeaf, kTuple, kList, kDict, kObject, kOptional };
 
   // What assignment changes; all references to an item see it.
   struct Content {
     Kind kind = Kind::kLeaf;
     ir::Arg leaf;
-    std::vector<ItemRef> items;                 // of a tuple or list; a dict's values
+    std::vector<ItemRef> items;                 // of a tuple or list; a dict's values;
+                                                // kOptional: whether it is there, and what it is
     std::vector<ir::Arg> keys;                  // of a dict, beside items
     std::map<std::string, ItemRef> attributes;  // kObject: those read or assigned so far
+    bool unset = false;                         // a leaf that nothing reads
   };
 
   Content content;
@@ -44,6 +46,7 @@ struct Item {
   bool is_list() const { return content.kind == Kind::kList; }
   bool is_constant() const { return is_leaf() && !content.leaf.is_value(); }
   bool is_none() const { return is_leaf() && content.leaf.is_none(); }
+  bool is_optional() const { return content.kind == Kind::kOptional; }
   bool is_value() const { return is_leaf() && content.leaf.is_value(); }
   ir::Value* value() const { return content.leaf.value(); }
 };
@@ -55,7 +58,7 @@ bool SameStructure(const Item& a, const Item& b);
 bool SameContent(const Item& a, const Item& b);
 
 // The leaves in order, as an argument: lists and tuples become Arg::List. Objects and dicts are
-// None.
+// None; throws where a value may be None or not.
 ir::Arg ToArg(const Item& item);
 // The type of a constant or value.
 ir::Type TypeOfArg(const ir::Arg& arg);

@@ -34,10 +34,24 @@ bool IsFixed(const torch::jit::Value* value) {
   return std::all_of(node->inputs().begin(), node->inputs().end(), IsFixed);
 }
 
-// True if a number other than 1 and -1, or a tensor that no input decides, goes into the node.
+// True if weights alone make the value.
+bool IsWeight(const torch::jit::Value* value) {
+  const torch::jit::Node* node = value->node();
+  if (node->kind() == c10::prim::GetAttr) return true;
+  return node->kind() == c10::prim::ListConstruct && !node->inputs().empty() &&
+         std::all_of(node->inputs().begin(), node->inputs().end(), IsWeight);
+}
+
+bool TakesWeights(const torch::jit::Node* node) {
+  return std::any_of(node->inputs().begin(), node->inputs().end(), IsWeight);
+}
+
+// True if a number other than 1 and -1, or a tensor that neither inputs nor weights decide, goes
+// into the node.
 bool HoldsConstant(const torch::jit::Node* node) {
   return std::any_of(
       node->inputs().begin(), node->inputs().end(), [](const torch::jit::Value* input) {
+        if (IsWeight(input)) return false;
         if (input->type()->isSubtypeOf(*c10::TensorType::get())) return IsFixed(input);
         if (input->node()->kind() != c10::prim::ListConstruct) return false;
         const auto items = input->node()->inputs();
@@ -132,7 +146,20 @@ absl::Status Schedule::RunAxis(const std::string& symbol,
   }
   if (!known.second && RunCoupled(symbol, candidates)) return absl::OkStatus();
   if (restart_) return absl::OkStatus();
-  if (symbols_.size() > 1 && first && first->node && !HoldsConstant(first->node)) {
+  const bool frozen = !first || !first->node || HoldsConstant(first->node);
+  if (!frozen && TakesWeights(first->node)) {
+    diagnostics->Add({.severity = diagnostics::Severity::kWarning,
+                      .id = "fixed-axis",
+                      .message = absl::StrCat("axis ", symbol, " can only be ", n, ", as weights have that "
+                                              "size: at ", candidates.front(),
+                                              " the program fails in ", Explain(*first)),
+                      .op = first->node->kind().toQualString(),
+                      .location = LocationText(LocationOf(first->node)),
+                      .hint = "the axis is static in the exported model"});
+    Freeze(symbol);
+    return absl::OkStatus();
+  }
+  if (!frozen && symbols_.size() > 1) {
     diagnostics->Add({.severity = diagnostics::Severity::kWarning,
                       .id = "untested-axis",
                       .message = absl::StrCat("axis ", symbol, " depends on other sizes: the program "

@@ -102,10 +102,63 @@ def chunks_computed(x: torch.Tensor):
     return parts[0] + parts[1]
 
 
+def early_return(x: torch.Tensor, n: torch.Tensor):
+    if bool(n > 4):
+        return x * 2
+    for i in range(int(n)):
+        if i == 2:
+            return x + i
+    return x - 1
+
+
+def break_and_continue(x: torch.Tensor, n: torch.Tensor):
+    total = torch.zeros_like(x)
+    for i in range(int(n)):
+        if i % 2 == 0:
+            continue
+        if i > 6:
+            break
+        total = total + x * i
+    return total
+
+
+def break_without_end(x: torch.Tensor):
+    i = 0
+    while True:
+        i += 1
+        x = x + i
+        if bool(x.sum() > 40) or i > 20:
+            break
+    return x, i
+
+
+def optional_loop(x: torch.Tensor, n: torch.Tensor):
+    y: Optional[torch.Tensor] = None
+    for i in range(int(n)):
+        if y is None:
+            y = x
+        else:
+            y = y + i
+    if y is not None:
+        return y + 1
+    return x
+
+
+def optional_number(x: torch.Tensor, n: torch.Tensor):
+    k: Optional[int] = None
+    if bool(n > 1):
+        k = int(n)
+    return x * (k if k is not None else 7)
+
+
 ROWS = [
     *[Case(fn.__name__, fn, [M], modes=SCRIPT) for fn in
       (list_of_sizes, list_index, list_slice, list_add, list_unpack, list_contains, list_equal, tuple_parts,
        tuple_result, optional_none, minmax, comparisons, dtype_question)],
+    *[Case(f"{fn.__name__}_{n}", fn, [T("f32", 4, 6), T("i64", low=n, high=n + 1)], since=since, modes=SCRIPT)
+      for fn, since in ((early_return, 9), (break_and_continue, 11), (optional_loop, 9), (optional_number, 9))
+      for n in (0, 3, 9)],
+    Case("break_without_end", break_without_end, [M], modes=SCRIPT),
     Case("numbers", numbers, [M], dynamic_since=10, modes=SCRIPT),
     Case("floats", floats, [M], modes=SCRIPT, tol=(1e-5, 1e-5)),
     Case("chunks_computed", chunks_computed, [M], dynamic_since=11, second={"N": 3}, modes=SCRIPT),
