@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
@@ -26,25 +27,32 @@ void Hardtanh(Op& op) {
   op.Return(op.b.Clip(x, op.Scalar("min_val", x.dtype()), op.Scalar("max_val", x.dtype())));
 }
 
-void LeakyRelu(Op& op) {
-  op.Return(op.b.Op("LeakyRelu", {op.Tensor("self")}, {{"alpha", op.Float("negative_slope")}}));
+// x where it is positive, else slope · x.
+Val Leaky(Builder& b, Val x, double slope) {
+  if (x.dtype() != DType::kFloat64) return b.Op("LeakyRelu", {x}, {{"alpha", slope}});
+  const Val below = b.Mul(x, b.Scalar(slope, x.dtype()));
+  return b.Where(b.Greater(x, b.Scalar(0, x.dtype())), x, below);
 }
 
-// max(x, 0) + min(scale · (exp(x · input_scale) − 1) · alpha, 0), with α and the scales as given.
-void Elu(Op& op) {
-  const Val x = op.Tensor("self");
-  const double alpha = op.Float("alpha"), scale = op.Float("scale");
-  const double input_scale = op.Float("input_scale");
-  if (scale == 1 && input_scale == 1) {
-    return op.Return(op.b.Op("Elu", {x}, {{"alpha", alpha}}));
-  }
-  Builder& b = op.b;
+void LeakyRelu(Op& op) {
+  op.Return(Leaky(op.b, op.Tensor("self"), op.Float("negative_slope")));
+}
+
+// scale · x where x is positive, else scale · alpha · (exp(x · input_scale) − 1).
+Val EluOf(Builder& b, Val x, double alpha, double scale, double input_scale) {
   const DType dtype = x.dtype();
+  if (scale == 1 && input_scale == 1 && dtype != DType::kFloat64) {
+    return b.Op("Elu", {x}, {{"alpha", alpha}});
+  }
   const Val scaled = b.Mul(x, b.Scalar(input_scale, dtype));
   const Val negative = b.Mul(b.Sub(b.Unary("Exp", scaled), b.Scalar(1, dtype)),
                              b.Scalar(alpha * scale, dtype));
-  op.Return(b.Where(b.Greater(x, b.Scalar(0, dtype)), b.Mul(x, b.Scalar(scale, dtype)),
-                    negative));
+  return b.Where(b.Greater(x, b.Scalar(0, dtype)), b.Mul(x, b.Scalar(scale, dtype)), negative);
+}
+
+void Elu(Op& op) {
+  op.Return(EluOf(op.b, op.Tensor("self"), op.Float("alpha"), op.Float("scale"),
+                  op.Float("input_scale")));
 }
 
 Val SigmoidOf(Builder& b, Val x) { return b.Unary("Sigmoid", x); }
@@ -54,18 +62,27 @@ void Tanh(Op& op) { op.Return(op.b.Unary("Tanh", op.Tensor("self", op.OutDType()
 
 void Silu(Op& op) {
   const Val x = op.Tensor("self");
-  if (op.b.opset() >= 24) return op.Return(op.b.Unary("Swish", x));
+  const bool native = op.b.opset() >= 24 && x.dtype() != DType::kFloat64;
+  if (native) return op.Return(op.b.Unary("Swish", x));
   op.Return(op.b.Mul(x, SigmoidOf(op.b, x)));
 }
 
-void Hardsigmoid(Op& op) {
-  op.Return(op.b.Op("HardSigmoid", {op.Tensor("self")}, {{"alpha", 1.0 / 6}, {"beta", 0.5}}));
+// min(max(x + 3, 0), 6) / 6. The factor of ONNX's operators is a sixth of float32.
+Val HardsigmoidOf(Builder& b, Val x) {
+  if (HoldsExactly(x.dtype(), 1.0 / 6)) {
+    return b.Op("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
+  }
+  const auto constant = [&](double value) { return b.Scalar(value, x.dtype()); };
+  const Val raised = b.Add(x, constant(3));
+  return b.Div(b.Min(b.Max(raised, constant(0)), constant(6)), constant(6));
 }
+
+void Hardsigmoid(Op& op) { op.Return(HardsigmoidOf(op.b, op.Tensor("self"))); }
 
 void Hardswish(Op& op) {
   const Val x = op.Tensor("self");
-  if (op.b.opset() >= 14) return op.Return(op.b.Unary("HardSwish", x));
-  op.Return(op.b.Mul(x, op.b.Op("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}})));
+  const bool native = op.b.opset() >= 14 && HoldsExactly(x.dtype(), 1.0 / 6);
+  op.Return(native ? op.b.Unary("HardSwish", x) : op.b.Mul(x, HardsigmoidOf(op.b, x)));
 }
 
 void GeluOp(Op& op) {
@@ -110,9 +127,11 @@ void LogSigmoid(Op& op) {
 // scale · (max(x, 0) + alpha · min(exp(x) − 1, 0)) with the two constants of the SELU paper, in the
 // digits that PyTorch has.
 void Selu(Op& op) {
-  op.Return(op.b.Op("Selu", {op.Tensor("self")},
-                    {{"alpha", 1.6732632423543772848170429916717},
-                     {"gamma", 1.0507009873554804934193349852946}}));
+  constexpr double kAlpha = 1.6732632423543772848170429916717;
+  constexpr double kScale = 1.0507009873554804934193349852946;
+  const Val x = op.Tensor("self");
+  if (!HoldsExactly(x.dtype(), kAlpha)) return op.Return(EluOf(op.b, x, kAlpha, kScale, 1));
+  op.Return(op.b.Op("Selu", {x}, {{"alpha", kAlpha}, {"gamma", kScale}}));
 }
 
 // max(x, 0) + min(alpha · (exp(x / alpha) − 1), 0)
@@ -124,7 +143,7 @@ void Celu(Op& op) {
     return op.Return(b.Op("Celu", {x}, {{"alpha", alpha}}));
   }
   const Val factor = b.Scalar(alpha, x.dtype());
-  const Val curve = b.Mul(b.Op("Elu", {b.Div(x, factor)}, {{"alpha", 1.0}}), factor);
+  const Val curve = b.Mul(EluOf(b, b.Div(x, factor), 1, 1, 1), factor);
   op.Return(b.Where(b.Greater(x, b.Scalar(0, x.dtype())), x, curve));
 }
 
@@ -158,7 +177,7 @@ void Rrelu(Op& op) {
     return;
   }
   const double slope = (op.Float("lower") + op.Float("upper")) / 2;
-  const Val result = op.b.Op("LeakyRelu", {op.Tensor("self")}, {{"alpha", slope}});
+  const Val result = Leaky(op.b, op.Tensor("self"), slope);
   if (op.num_outputs() == 1) return op.Return(result);
   op.Return(Vals{result, op.Tensor("noise")});
 }
@@ -263,7 +282,8 @@ void LogSigmoidForward(Op& op) {
 // 0.5 · x · (1 + erf(x / √2)), or its tanh form.
 Val Gelu(Builder& b, Val x, const std::string& approximate) {
   if (!x || b.failed()) return {};
-  if (b.opset() >= 20) {
+  // ONNX's function has its constants in float32.
+  if (b.opset() >= 20 && x.dtype() != DType::kFloat64) {
     return b.Op("Gelu", {x}, {{"approximate", builder::Attr::Data(approximate)}});
   }
   const DType dtype = x.dtype();
@@ -274,7 +294,7 @@ Val Gelu(Builder& b, Val x, const std::string& approximate) {
     return b.Mul(half, b.Add(erf, constant(1)));
   }
   const Val cube = b.Mul(x, b.Mul(x, x));
-  const Val inner = b.Mul(constant(std::sqrt(2 / 3.14159265358979323846)),
+  const Val inner = b.Mul(constant(std::sqrt(2 / M_PI)),
                           b.Add(x, b.Mul(constant(0.044715), cube)));
   return b.Mul(half, b.Add(b.Unary("Tanh", inner), constant(1)));
 }

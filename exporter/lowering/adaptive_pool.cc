@@ -3,7 +3,10 @@
 // windows of one size whose places a random number decides, another for each plane.
 #include <numeric>
 
+#include "exporter/lowering/norm.h"
+#include "exporter/lowering/pool.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -56,26 +59,38 @@ std::optional<Ints> EvenKernel(Val x, const Vals& counts) {
   return kernel;
 }
 
-template <typename Pool>
-Vals Batched(Builder& b, Val x, int spatial, Pool pool) {
-  if (x.rank() != spatial + 1) return pool(x);
-  Vals results = pool(b.Unsqueeze(x, {0}));
-  for (Val& result : results) result = b.Squeeze(result, {0});
-  return results;
+// ---------------------------------------------------------------- windows of unequal sizes
+
+// Axis `axis` of x as two, [n, longest]: the elements of each window.
+struct Gathered {
+  Val values;
+  Val positions;  // [n, longest] along the axis; the last one repeated where a window is shorter
+  Val lengths;    // [n]
+};
+
+Gathered GatherWindows(Builder& b, Val x, int axis, Val count) {
+  const Windows windows = WindowsOf(b, b.Size(x, axis), count);
+  const Val lengths = b.Sub(windows.ends, windows.starts);
+  const Val longest = b.Reduce("ReduceMax", lengths, {}, /*keepdims=*/false);
+  const Val last = b.Unsqueeze(b.Sub(windows.ends, b.Int(1)), {1});
+  const Val positions = b.Min(b.Add(b.Unsqueeze(windows.starts, {1}), Iota(b, longest)), last);
+  return {b.Gather(x, positions, axis), positions, lengths};
 }
 
 // ---------------------------------------------------------------- average
 
-// The mean over each window of one axis, as a product with a matrix [size, n] of 1 / length.
+// The mean over each window of one axis.
 Val AverageAlong(Builder& b, Val x, int axis, Val count) {
-  const Val size = b.Size(x, axis);
-  const Windows windows = WindowsOf(b, size, count);
-  const Val position = b.Unsqueeze(b.Range(b.Int(0), size, b.Int(1)), {1});
-  const Val inside =
-      b.And(b.GreaterOrEqual(position, windows.starts), b.Less(position, windows.ends));
-  const Val length = b.Cast(b.Sub(windows.ends, windows.starts), x.dtype());
-  const Val weights = b.Div(b.Cast(inside, x.dtype()), length);
-  return b.SwapAxes(b.MatMul(b.SwapAxes(x, axis, -1), weights), axis, -1);
+  const Gathered windows = GatherWindows(b, x, axis, count);
+  if (!windows.values) return {};
+  const int rank = x.rank() + 1;
+  const auto along = [&](Val v) { return AlongAxis(b, v, axis, rank); };
+  const Val lengths = along(windows.lengths);
+  const Val inside = b.Less(IotaLike(b, windows.values, axis + 1), lengths);
+  const Val counted = b.Where(inside, windows.values, b.Scalar(0, x.dtype()));
+  const Val means = b.Div(b.Reduce("ReduceSum", counted, {axis + 1}, /*keepdims=*/true),
+                          b.Cast(lengths, x.dtype()));
+  return b.Squeeze(means, {axis + 1});
 }
 
 Val AveragePoolOf(Builder& b, Val x, const Vals& counts) {
@@ -86,13 +101,14 @@ Val AveragePoolOf(Builder& b, Val x, const Vals& counts) {
   if (const auto kernel = EvenKernel(x, counts)) {
     return b.Op("AveragePool", {x}, {{"kernel_shape", *kernel}, {"strides", *kernel}});
   }
+  Val means = b.Cast(x, Wide(x.dtype()));
   for (int i = 0; i < spatial; ++i) {
     const int axis = x.rank() - spatial + i;
     const Dim size = x.dim(axis);
     if (size.is_number() && counts[i].int_value() == size.value()) continue;
-    x = AverageAlong(b, x, axis, counts[i]);
+    means = AverageAlong(b, means, axis, counts[i]);
   }
-  return x;
+  return b.CastLike(means, x);
 }
 
 template <int kSpatial>
@@ -105,52 +121,52 @@ void AdaptiveAveragePool(Op& op) {
 
 // ---------------------------------------------------------------- max
 
-// Axis `axis` becomes two, [n, longest]: the positions of each window, the last repeated where a
-// window is shorter. `positions` gets them.
-Val GatherWindows(Builder& b, Val x, int axis, Val count, Val* positions) {
-  const Val size = b.Size(x, axis);
-  const Windows windows = WindowsOf(b, size, count);
-  const Val longest = b.Reduce("ReduceMax", b.Sub(windows.ends, windows.starts), {}, false);
-  const Val offsets = b.Range(b.Int(0), longest, b.Int(1));
-  const Val last = b.Sub(windows.ends, b.Int(1));
-  *positions = b.Min(b.Add(b.Unsqueeze(windows.starts, {1}), offsets), b.Unsqueeze(last, {1}));
-  return b.Gather(x, *positions, axis);
+// Along the last axis: the position of the last NaN, or else of the first of the largest.
+Val PositionOfLargest(Builder& b, Val x) {
+  const int axis = x.rank() - 1;
+  const Val best = b.ArgMax(x, axis, /*keepdims=*/true);
+  if (!ir::IsFloat(x.dtype())) return best;
+  const Val nan_places = b.Where(b.Unary("IsNaN", x), IotaLike(b, x, axis), b.Int(-1));
+  const Val last_nan = b.Reduce("ReduceMax", nan_places, {axis}, /*keepdims=*/true);
+  return b.Where(b.Less(last_nan, b.Int(0)), best, last_nan);
 }
 
-// x [N, C, s…] → values and indices into a plane, [N, C, n…]. The window's axes are gathered side
+// 0, 2, … and then 1, 3, …: of n pairs of axes, behind the first `before`.
+Ints PairsApart(int n, int before) {
+  Ints perm(before);
+  std::iota(perm.begin(), perm.end(), 0);
+  for (int i = 0; i < 2 * n; ++i) perm.push_back(before + 2 * (i % n) + i / n);
+  return perm;
+}
+
+// x [N, C, s…] → values and indices into a plane, [N, C, n…]. The windows' axes are gathered side
 // by side at the end and reduced as one.
 Vals MaxPoolOf(Builder& b, Val x, const Vals& counts) {
   const int spatial = static_cast<int>(counts.size());
-  Val windows = x, plane_index = b.Int(0);
+  Val windows = x, plane_index = b.Int(0), window_size = b.Int(1);
   for (int i = 0; i < spatial; ++i) {
-    Val positions;
-    windows = GatherWindows(b, windows, 2 + 2 * i, counts[i], &positions);
+    const Gathered gathered = GatherWindows(b, windows, 2 + 2 * i, counts[i]);
+    windows = gathered.values;
+    if (!windows) return Vals(2);
     // [.., n_i, l_i, ..] at this axis' place among all n and l
-    Ints axes;
+    Ints others;
     for (int j = 0; j < 2 * spatial; ++j) {
-      if (j / 2 != i) axes.push_back(j);
+      if (j / 2 != i) others.push_back(j);
     }
-    const Val along = b.Unsqueeze(positions, axes);
+    const Val along = b.Unsqueeze(gathered.positions, others);
     plane_index = b.Add(b.Mul(plane_index, b.Size(x, 2 + i)), along);
-  }
-  Ints perm = {0, 1}, index_perm;
-  for (int half : {0, 1}) {
-    for (int i = 0; i < spatial; ++i) {
-      perm.push_back(2 + 2 * i + half);
-      index_perm.push_back(2 * i + half);
-    }
+    window_size = b.Mul(window_size, b.Size(gathered.positions, 1));
   }
   Vals sizes = {b.Size(x, 0), b.Size(x, 1)};
   sizes.insert(sizes.end(), counts.begin(), counts.end());
-  Vals index_sizes = counts;
-  sizes.push_back(b.Int(-1));
-  index_sizes.push_back(b.Int(-1));
-  windows = b.Reshape(b.Transpose(windows, perm), b.Vector(sizes));
-  plane_index = b.Reshape(b.Transpose(plane_index, index_perm), b.Vector(index_sizes));
+  sizes.push_back(window_size);
+  const Vals index_sizes(sizes.begin() + 2, sizes.end());
+  windows = b.Reshape(b.Transpose(windows, PairsApart(spatial, 2)), b.Vector(sizes));
+  plane_index = b.Reshape(b.Transpose(plane_index, PairsApart(spatial, 0)), b.Vector(index_sizes));
   const int axis = 2 + spatial;
-  const Val best = b.ArgMax(windows, axis, /*keepdims=*/true);
+  const Val best = PositionOfLargest(b, windows);
   const Val everywhere = b.Expand(plane_index, b.ShapeOf(windows));
-  return {b.Reduce("ReduceMax", windows, {axis}, /*keepdims=*/false),
+  return {b.Squeeze(b.GatherElements(windows, best, axis), {axis}),
           b.Squeeze(b.GatherElements(everywhere, best, axis), {axis})};
 }
 

@@ -78,19 +78,36 @@ void Fmod(Op& op) {
   op.Return(op.b.Mod(op.Tensor("self", dtype), op.Tensor("other", dtype), /*fmod=*/true));
 }
 
+Val FloorDivideFloats(Builder& b, Val x, Val y) {
+  const Val rest = b.Mod(x, y, /*fmod=*/true);
+  const Val zero = b.Scalar(0, x.dtype());
+  const Val below = b.And(b.Not(b.Equal(rest, zero)), b.Xor(b.Less(rest, zero), b.Less(y, zero)));
+  // Whole but for the rounding of the division.
+  const Val quotient = b.Sub(b.Div(b.Sub(x, rest), y), b.Cast(below, x.dtype()));
+  const Val floor = b.Unary("Floor", quotient);
+  const Val up = b.Greater(b.Sub(quotient, floor), b.Scalar(0.5, x.dtype()));
+  return b.Where(b.Equal(y, zero), b.Div(x, y), b.Add(floor, b.Cast(up, x.dtype())));
+}
+
+int64_t Width(DType dtype) { return static_cast<int64_t>(ElementSize(dtype)) * 8; }
+
+// Runtimes compute with few operators on narrower integers.
+DType AtLeastInt32(DType dtype) { return Width(dtype) < 32 ? DType::kInt32 : dtype; }
+
+// 2^n for 0 ≤ n < width, the highest bit included, from a table: ONNX has powers of integers from
+// opset 12 on only, and floats lack the highest one.
+Val PowerOfTwo(Builder& b, Val n, DType dtype) {
+  std::vector<int64_t> powers;
+  for (int64_t i = 0; i < Width(dtype); ++i) {
+    powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
+  }
+  return b.Gather(b.Cast(b.Ints(powers), dtype), n, 0);
+}
+
 }  // namespace
 
 Val FloorDivide(Builder& b, Val x, Val y) {
-  if (ir::IsFloat(x.dtype())) {
-    const Val exact = b.Div(b.Sub(x, b.Mod(x, y, /*fmod=*/true)), y);
-    const Val rest = b.Mod(x, y, /*fmod=*/true);
-    const Val zero = b.Scalar(0, x.dtype());
-    const Val below = b.And(b.Not(b.Equal(rest, zero)),
-                            b.Xor(b.Less(rest, zero), b.Less(y, zero)));
-    const Val floored = b.Sub(exact, b.Cast(below, x.dtype()));
-    const Val whole = b.Unary("Floor", b.Add(floored, b.Scalar(0.5, x.dtype())));
-    return b.Where(b.Equal(y, zero), b.Div(x, y), whole);
-  }
+  if (ir::IsFloat(x.dtype())) return FloorDivideFloats(b, x, y);
   if (ir::IsUnsigned(x.dtype())) return b.Div(x, y);
   const Val quotient = b.Div(x, y);
   const Val rest = b.Sub(x, b.Mul(quotient, y));
@@ -106,6 +123,33 @@ Val Remainder(Builder& b, Val x, Val y) {
   const Val other_sign = b.And(b.Not(b.Equal(rest, zero)),
                                b.Xor(b.Less(rest, zero), b.Less(y, zero)));
   return b.Where(other_sign, b.Add(rest, y), rest);
+}
+
+Val ShiftLeft(Builder& b, Val x, Val amount) {
+  if (!x || !amount || b.failed()) return {};
+  const DType wide = AtLeastInt32(x.dtype());
+  const Val n = b.Cast(amount, DType::kInt64);
+  const Val kept = b.Clip(n, b.Int(0), b.Int(Width(x.dtype()) - 1));
+  const Val shifted = b.Mul(b.Cast(x, wide), PowerOfTwo(b, kept, wide));
+  return b.CastLike(b.Where(b.Equal(kept, n), shifted, b.ScalarInt(0, wide)), x);
+}
+
+// A division that rounds down, by powers that are positive in the dtype.
+Val ShiftRight(Builder& b, Val x, Val amount) {
+  if (!x || !amount || b.failed()) return {};
+  const DType dtype = x.dtype(), wide = AtLeastInt32(dtype);
+  const bool is_unsigned = ir::IsUnsigned(dtype);
+  const Val n = b.Cast(amount, DType::kInt64), number = b.Cast(x, wide);
+  const Val kept = b.Clip(n, b.Int(0), b.Int(Width(dtype) - (is_unsigned ? 1 : 2)));
+  const Val shifted = FloorDivide(b, number, PowerOfTwo(b, kept, wide));
+  const Val zero = b.ScalarInt(0, wide);
+  const Val beyond =
+      is_unsigned ? zero : b.Where(b.Less(number, zero), b.ScalarInt(-1, wide), zero);
+  return b.Cast(b.Where(b.Equal(kept, n), shifted, beyond), dtype);
+}
+
+bool HoldsExactly(DType dtype, double number) {
+  return dtype != DType::kFloat64 || static_cast<double>(static_cast<float>(number)) == number;
 }
 
 extern const Family kArithmetic;

@@ -11,6 +11,14 @@ namespace rules_onnx::lowering {
 Val FloorDivide(Builder& b, Val x, Val y);
 // x - y * floor(x / y): the sign of y, as torch.remainder.
 Val Remainder(Builder& b, Val x, Val y);
+// Shifts of integers. Amounts that are negative or as large as the width leave no bits: 0, or the
+// sign of x to the right.
+Val ShiftLeft(Builder& b, Val x, Val amount);
+Val ShiftRight(Builder& b, Val x, Val amount);
+
+// Whether a float attribute of an ONNX operator, which is float32, holds the number as exactly as
+// an operator on that dtype wants it.
+bool HoldsExactly(DType dtype, double number);
 
 }  // namespace rules_onnx::lowering
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/math.h"
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
@@ -59,31 +60,10 @@ void BitwiseNot(Op& op) {
   op.Return(op.b.Sub(op.b.Scalar(all_ones, x.dtype()), x));
 }
 
-// 2^n in the dtype, for shifts by multiplication: exact for every shift below the width.
-Val PowerOfTwo(Builder& b, Val n) {
-  const Val power = b.Op("Pow", {b.Scalar(2, DType::kFloat64), b.Cast(n, DType::kFloat64)});
-  return b.Cast(power, n.dtype());
-}
-
-void LeftShift(Op& op) {
+template <Val (*kFunction)(Builder&, Val, Val)>
+void Shift(Op& op) {
   const DType dtype = op.OutDType();
-  const Val x = op.Tensor("self", dtype), n = op.Tensor("other", dtype);
-  op.Return(op.b.Mul(x, PowerOfTwo(op.b, n)));
-}
-
-// Keeps the sign: a division that rounds down.
-void RightShift(Op& op) {
-  Builder& b = op.b;
-  const DType dtype = op.OutDType();
-  const Val x = op.Tensor("self", dtype), n = op.Tensor("other", dtype);
-  const int bits = static_cast<int>(ElementSize(dtype)) * 8;
-  const Val limit = b.ScalarInt(bits - 2, dtype);
-  const Val shifted = FloorDivide(b, x, PowerOfTwo(b, b.Min(n, limit)));
-  const Val zero = b.ScalarInt(0, dtype);
-  const Val beyond = ir::IsUnsigned(dtype)
-                         ? zero
-                         : b.Where(b.Less(x, zero), b.ScalarInt(-1, dtype), zero);
-  op.Return(b.Where(b.Greater(n, limit), beyond, shifted));
+  op.Return(kFunction(op.b, op.Tensor("self", dtype), op.Tensor("other", dtype)));
 }
 
 template <Binary kFunction>
@@ -126,14 +106,13 @@ void IsNan(Op& op) {
   op.Return(op.b.ConstantOfShape(op.b.ShapeOf(x), 0, DType::kBool));
 }
 
-// Finite numbers, and only those, less themselves are zero.
 void IsFinite(Op& op) {
   Builder& b = op.b;
   const Val x = op.Tensor("self");
   if (!ir::IsFloat(x.dtype())) {
     return op.Return(b.ConstantOfShape(b.ShapeOf(x), 1, DType::kBool));
   }
-  op.Return(b.Equal(b.Sub(x, x), b.Scalar(0, x.dtype())));
+  op.Return(IsFiniteNumber(b, x));
 }
 
 void IsSignedInfinity(Op& op, double infinity) {
@@ -173,10 +152,10 @@ const Family kCompare = {"compare", {
     {"aten::__or__", Bitwise<&Builder::Or, kBitwiseOr>},
     {"aten::__xor__", Bitwise<&Builder::Xor, kBitwiseXor>},
     {"aten::bitwise_not", BitwiseNot},
-    {"aten::bitwise_left_shift", LeftShift},
-    {"aten::__lshift__", LeftShift},
-    {"aten::bitwise_right_shift", RightShift},
-    {"aten::__rshift__", RightShift},
+    {"aten::bitwise_left_shift", Shift<ShiftLeft>},
+    {"aten::__lshift__", Shift<ShiftLeft>},
+    {"aten::bitwise_right_shift", Shift<ShiftRight>},
+    {"aten::__rshift__", Shift<ShiftRight>},
     {"aten::maximum", Extremum<&Builder::Max>},
     {"aten::minimum", Extremum<&Builder::Min>},
     {"aten::max.other", Extremum<&Builder::Max>},

@@ -72,9 +72,9 @@ void TensorOp(Op& op) {
 
 // ---------------------------------------------------------------- matrices
 
-Val RowsAndColumns(Op& op, Val rows, Val columns, int64_t offset, bool lower) {
-  Builder& b = op.b;
-  const Val row = b.Unsqueeze(b.Add(Iota(b, rows), b.Int(offset)), {1});
+// The places of a triangle, [rows, columns]; `offset` moves its edge to the right.
+Val TriangleMask(Builder& b, Val rows, Val columns, Val offset, bool lower) {
+  const Val row = b.Unsqueeze(b.Add(Iota(b, rows), offset), {1});
   const Val column = b.Unsqueeze(Iota(b, columns), {0});
   return lower ? b.GreaterOrEqual(row, column) : b.LessOrEqual(row, column);
 }
@@ -97,17 +97,16 @@ void Triangle(Op& op) {
     return op.Return(b.Op("Trilu", {x, diagonal}, {{"upper", kLower ? 0 : 1}}));
   }
   const int rank = x.rank();
-  const Val row = b.Unsqueeze(b.Add(Iota(b, b.Size(x, rank - 2)), diagonal), {1});
-  const Val column = b.Unsqueeze(Iota(b, b.Size(x, rank - 1)), {0});
-  const Val kept = kLower ? b.GreaterOrEqual(row, column) : b.LessOrEqual(row, column);
+  const Val kept =
+      TriangleMask(b, b.Size(x, rank - 2), b.Size(x, rank - 1), diagonal, kLower);
   op.Return(b.Where(kept, x, b.ScalarInt(0, x.dtype())));
 }
 
 // Row and column of each element of a triangle, row by row.
 template <bool kLower>
 void TriangleIndices(Op& op) {
-  const Val inside = RowsAndColumns(op, op.IntVal("row"), op.IntVal("col"), op.Int("offset"),
-                                    kLower);
+  const Val inside = TriangleMask(op.b, op.IntVal("row"), op.IntVal("col"), op.IntVal("offset"),
+                                  kLower);
   op.Return(op.b.Cast(op.b.NonZero(inside), op.OutDType()));
 }
 

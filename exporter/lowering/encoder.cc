@@ -63,8 +63,6 @@ Attended AttendWithHeads(Builder& b, const MultiHead& m, bool need_weights) {
           attended.weights};
 }
 
-Val Optional(Op& op, absl::string_view name) { return op.Has(name) ? op.Tensor(name) : Val(); }
-
 MultiHead ReadProjections(Op& op, absl::string_view heads) {
   MultiHead m;
   m.qkv_weight = op.Tensor("qkv_weight");

@@ -20,7 +20,10 @@ void ReturnRounded(Op& op, Expr result) { op.Return(op.b.Cast(result.val(), op.O
 namespace {
 
 // x less the nearest whole number.
-Expr FromWhole(Expr x) { return x - Floor(x + 0.5); }
+Expr FromWhole(Expr x) {
+  const Expr below = Floor(x);
+  return Select(x - below > 0.5, x - (below + 1), x - below);
+}
 
 Val IsWhole(Expr x) { return Floor(x) == x; }
 

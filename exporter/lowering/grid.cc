@@ -3,6 +3,7 @@
 
 #include "exporter/lowering/expr.h"
 #include "exporter/lowering/linear.h"
+#include "exporter/lowering/math.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -85,11 +86,7 @@ std::vector<Corner> Corners(const std::vector<Expr>& points, Interpolation inter
   for (const Expr& x : points) {
     std::vector<Corner> next;
     if (interpolation == Interpolation::kNearest) {
-      // Halves go to the even neighbour.
-      const Expr up = Floor(x + 0.5);
-      const Expr half_even = Floor(up / 2) * 2;
-      const Val tie = x.b().And(up - x == 0.5, x.b().Not(half_even == up));
-      const Expr nearest = Select(tie, up - 1, up);
+      const Expr nearest(x.b(), Rounded(x.b(), x.val()));
       for (Corner corner : corners) {
         corner.places.push_back(nearest);
         next.push_back(corner);

@@ -5,6 +5,7 @@
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/loop.h"
 #include "exporter/lowering/lu.h"
+#include "exporter/lowering/math.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -35,7 +36,7 @@ struct SignAndLog {
 SignAndLog SignAndLogOf(Builder& b, const LuResult& lu) {
   if (!lu.lu) return {};
   const Val diagonal = Diagonal(b, lu.lu);
-  const Val signs = b.Reduce("ReduceProd", b.Unary("Sign", diagonal), {-1}, false);
+  const Val signs = b.Reduce("ReduceProd", SignOf(b, diagonal), {-1}, false);
   const Val logs = b.Unary("Log", b.Unary("Abs", diagonal));
   return {b.Mul(signs, PivotSign(b, lu.pivots, diagonal.dtype())),
           b.Reduce("ReduceSum", logs, {-1}, /*keepdims=*/false)};

@@ -1,6 +1,7 @@
 // Matrix and vector products.
 #include "exporter/lowering/linear.h"
 
+#include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
@@ -34,7 +35,8 @@ void Addmm(Op& op) {
   const auto alpha = op.KnownFloat("alpha"), beta = op.KnownFloat("beta");
   // Gemm adds a C that broadcasts one way to [M, N]; what it multiplies by beta may not be NaN.
   const bool fits = self.rank() >= 0 && self.rank() <= 2 && ir::IsFloat(op.OutDType()) &&
-                    alpha && beta && *beta != 0;
+                    alpha && beta && *beta != 0 && HoldsExactly(op.OutDType(), *alpha) &&
+                    HoldsExactly(op.OutDType(), *beta);
   if (!fits) return op.Return(Mixed(op, MatMul(b, x, y)));
   op.Return(b.Op("Gemm", {x, y, self}, {{"alpha", *alpha}, {"beta", *beta}}));
 }

@@ -5,6 +5,7 @@
 
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/math.h"
+#include "exporter/lowering/norm.h"
 #include "exporter/lowering/reduce.h"
 
 namespace rules_onnx::lowering {
@@ -13,7 +14,7 @@ Reduction ReductionOf(Op& op) { return static_cast<Reduction>(op.Int("reduction"
 
 Val Reduced(Op& op, Val losses) {
   switch (ReductionOf(op)) {
-    case Reduction::kMean: return op.b.Reduce("ReduceMean", losses, {}, /*keepdims=*/false);
+    case Reduction::kMean: return MeanOf(op.b, losses, {}, /*keepdims=*/false);
     case Reduction::kSum: return op.b.Reduce("ReduceSum", losses, {}, /*keepdims=*/false);
     default: return losses;
   }

@@ -10,8 +10,6 @@
 namespace rules_onnx::lowering {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
-
 // The operand in the result's dtype: integers given to a float function become floats.
 Val Self(Op& op) { return op.Tensor("self", op.OutDType()); }
 
@@ -63,25 +61,13 @@ void Trunc(Op& op) {
   RoundWith(op, [&](Val x) { return Truncated(op.b, x); });
 }
 
-// Half to even. ONNX has Round from opset 11; before, floor(x + 0.5) less one where x is half way
-// and that is odd.
-Val RoundOf(Builder& b, Val x) {
-  if (b.opset() >= 11) return b.Unary("Round", x);
-  const auto constant = [&](double value) { return b.Scalar(value, x.dtype()); };
-  const Val up = b.Unary("Floor", b.Add(x, constant(0.5)));
-  const Val half_way = b.Equal(b.Sub(up, x), constant(0.5));
-  const Val odd = b.Not(b.Equal(b.Mul(b.Unary("Floor", b.Mul(up, constant(0.5))), constant(2)),
-                                up));
-  return b.Sub(up, b.Cast(b.And(half_way, odd), x.dtype()));
-}
-
 void Round(Op& op) {
   const int64_t decimals = op.Has("decimals") ? op.Int("decimals") : 0;
   RoundWith(op, [&](Val x) {
-    if (decimals == 0) return RoundOf(op.b, x);
+    if (decimals == 0) return Rounded(op.b, x);
     const Val scale = op.b.Scalar(std::pow(10.0, std::abs(decimals)), x.dtype());
-    if (decimals > 0) return op.b.Div(RoundOf(op.b, op.b.Mul(x, scale)), scale);
-    return op.b.Mul(RoundOf(op.b, op.b.Div(x, scale)), scale);
+    if (decimals > 0) return op.b.Div(Rounded(op.b, op.b.Mul(x, scale)), scale);
+    return op.b.Mul(Rounded(op.b, op.b.Div(x, scale)), scale);
   });
 }
 
@@ -92,7 +78,7 @@ void Frac(Op& op) {
 
 void Sign(Op& op) {
   const Val x = op.Tensor("self");
-  op.Return(x.dtype() == DType::kBool ? x : op.b.Unary("Sign", x));
+  op.Return(x.dtype() == DType::kBool ? x : SignOf(op.b, x));
 }
 
 void Square(Op& op) {
@@ -114,15 +100,15 @@ void Expm1Op(Op& op) { op.Return(Expm1(op.b, Self(op))); }
 
 void Exp2(Op& op) { op.Return(op.b.Pow(Constant(op, 2), Self(op))); }
 
-void Deg2rad(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, kPi / 180))); }
-void Rad2deg(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, 180 / kPi))); }
+void Deg2rad(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, M_PI / 180))); }
+void Rad2deg(Op& op) { op.Return(op.b.Mul(Self(op), Constant(op, 180 / M_PI))); }
 
 // sin(πx) / (πx), and 1 at 0.
 void Sinc(Op& op) {
   Builder& b = op.b;
   const Val x = Self(op);
   const Val zero = b.Equal(x, Constant(op, 0));
-  const Val angle = b.Mul(b.Where(zero, Constant(op, 1), x), Constant(op, kPi));
+  const Val angle = b.Mul(b.Where(zero, Constant(op, 1), x), Constant(op, M_PI));
   op.Return(b.Where(zero, Constant(op, 1), b.Div(b.Unary("Sin", angle), angle)));
 }
 
@@ -163,10 +149,10 @@ void Atan2(Op& op) {
   const Val x_zero = b.Equal(x, zero), y_zero = b.Equal(y, zero);
   const Val ratio = b.Div(b.Unary("Abs", y), b.Where(x_zero, Constant(op, 1), b.Unary("Abs", x)));
   Val angle = b.Unary("Atan", ratio);
-  angle = b.Where(x_zero, Constant(op, kPi / 2), angle);
-  angle = b.Where(b.And(IsInfinity(b, x), IsInfinity(b, y)), Constant(op, kPi / 4), angle);
+  angle = b.Where(x_zero, Constant(op, M_PI / 2), angle);
+  angle = b.Where(b.And(IsInfinity(b, x), IsInfinity(b, y)), Constant(op, M_PI / 4), angle);
   angle = b.Where(y_zero, zero, angle);
-  angle = b.Where(IsNegative(b, x), b.Sub(Constant(op, kPi), angle), angle);
+  angle = b.Where(IsNegative(b, x), b.Sub(Constant(op, M_PI), angle), angle);
   const Val nan = b.Or(b.Unary("IsNaN", x), b.Unary("IsNaN", y));
   const Val signed_angle = b.Where(IsNegative(b, y), b.Unary("Neg", angle), angle);
   op.Return(b.Where(nan, b.Add(x, y), signed_angle));
@@ -179,13 +165,15 @@ void Hypot(Op& op) {
   const Val y = b.Unary("Abs", op.Tensor("other", dtype));
   const Val larger = b.Max(x, y), smaller = b.Min(x, y);
   const Val infinity = Constant(op, std::numeric_limits<double>::infinity());
-  const Val whole = b.Or(b.Equal(larger, Constant(op, 0)), b.Equal(larger, infinity));
-  const Val ratio = b.Div(smaller, b.Where(whole, Constant(op, 1), larger));
+  const Val zero = b.Equal(larger, Constant(op, 0));
+  const Val ratio = b.Div(smaller, b.Where(zero, Constant(op, 1), larger));
   const Val length = b.Mul(larger, b.Unary("Sqrt", b.Add(Constant(op, 1), b.Mul(ratio, ratio))));
-  op.Return(b.Where(whole, larger, length));
+  // One infinite side decides, whatever the other is.
+  const Val infinite = b.Or(b.Equal(x, infinity), b.Equal(y, infinity));
+  op.Return(b.Where(infinite, infinity, b.Where(zero, larger, length)));
 }
 
-// self + value · tensor1 · tensor2 (or tensor1 / tensor2).
+// self + value · tensor1 · tensor2, or self + value · (tensor1 / tensor2).
 template <Val (Builder::*kCombine)(Val, Val)>
 void AddCombined(Op& op) {
   Builder& b = op.b;
@@ -195,16 +183,10 @@ void AddCombined(Op& op) {
   op.Return(b.Add(op.Tensor("self", dtype), product));
 }
 
-// Integer quotients are cut towards zero only after scaling: ((value · t1) / t2), as PyTorch.
-void Lerp(Op& op) {
-  Builder& b = op.b;
+void LerpOp(Op& op) {
   const DType dtype = op.OutDType();
-  const Val start = op.Tensor("self", dtype), end = op.Tensor("end", dtype);
-  const Val weight = op.Tensor("weight", dtype);
-  const Val distance = b.Sub(end, start);
-  const Val low = b.Add(start, b.Mul(weight, distance));
-  const Val high = b.Sub(end, b.Mul(distance, b.Sub(Constant(op, 1), weight)));
-  op.Return(b.Where(b.Less(b.Unary("Abs", weight), Constant(op, 0.5)), low, high));
+  op.Return(Lerp(op.b, op.Tensor("self", dtype), op.Tensor("end", dtype),
+                 op.Tensor("weight", dtype)));
 }
 
 // x · log(y), 0 where x is 0, NaN where y is.
@@ -261,6 +243,32 @@ Val Expm1(Builder& b, Val x) {
   const Val logarithm = b.Unary("Log", b.Where(b.And(near_one, b.Not(same)), u, constant(2)));
   const Val corrected = b.Div(b.Mul(rest, x), logarithm);
   return b.Where(same, x, b.Where(near_one, corrected, rest));
+}
+
+Val Lerp(Builder& b, Val start, Val end, Val weight) {
+  const auto constant = [&](double value) { return b.Scalar(value, start.dtype()); };
+  const Val distance = b.Sub(end, start);
+  const Val low = b.Add(start, b.Mul(weight, distance));
+  const Val high = b.Sub(end, b.Mul(distance, b.Sub(constant(1), weight)));
+  return b.Where(b.Less(b.Unary("Abs", weight), constant(0.5)), low, high);
+}
+
+Val SignOf(Builder& b, Val x) {
+  const Val sign = b.Unary("Sign", x);
+  if (!ir::IsFloat(x.dtype())) return sign;
+  return b.Where(b.Unary("IsNaN", x), b.Scalar(0, x.dtype()), sign);
+}
+
+// ONNX has Round from opset 11; before, floor(x), and one more where x is nearer to that, or half
+// way and floor(x) is odd.
+Val Rounded(Builder& b, Val x) {
+  if (b.opset() >= 11) return b.Unary("Round", x);
+  const auto constant = [&](double value) { return b.Scalar(value, x.dtype()); };
+  const Val floor = b.Unary("Floor", x);
+  const Val rest = b.Sub(x, floor), half = b.Mul(floor, constant(0.5));
+  const Val odd = b.Not(b.Equal(b.Unary("Floor", half), half));
+  const Val up = b.Or(b.Greater(rest, constant(0.5)), b.And(b.Equal(rest, constant(0.5)), odd));
+  return b.Add(floor, b.Cast(up, x.dtype()));
 }
 
 Val Truncated(Builder& b, Val x) {
@@ -342,7 +350,7 @@ const Family kMath = {"math", {
     {"aten::hypot", Hypot},
     {"aten::addcmul", AddCombined<&Builder::Mul>},
     {"aten::addcdiv", AddCombined<&Builder::Div>},
-    {"aten::lerp", Lerp},
+    {"aten::lerp", LerpOp},
     {"aten::xlogy", Xlogy},
     {"aten::special_xlogy", Xlogy},
     {"aten::logaddexp", LogAddExpE},

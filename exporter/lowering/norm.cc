@@ -4,24 +4,20 @@
 #include <limits>
 #include <numeric>
 
+#include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/reduce.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
 
 using Ints = std::vector<int64_t>;
 
-Val Optional(Op& op, absl::string_view name) { return op.Has(name) ? op.Tensor(name) : Val(); }
-
 Ints LastAxes(int rank, int count) {
   Ints axes(count);
   std::iota(axes.begin(), axes.end(), rank - count);
   return axes;
-}
-
-// The dtype that half types are normalized in, as PyTorch does.
-DType Wide(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
 }
 
 Val InverseStd(Builder& b, Val variance, double eps) {
@@ -79,8 +75,13 @@ Val WithRunningStatistics(Op& op, const BatchNorm& norm) {
   const Val scale =
       norm.weight ? norm.weight : b.ConstantOfShape(channels, 1, norm.mean.dtype());
   const Val shift = norm.bias ? norm.bias : b.ConstantOfShape(channels, 0, norm.mean.dtype());
-  return b.Op("BatchNormalization", {norm.x, scale, shift, norm.mean, norm.variance},
-              {{"epsilon", norm.eps}});
+  if (HoldsExactly(norm.x.dtype(), norm.eps)) {
+    return b.Op("BatchNormalization", {norm.x, scale, shift, norm.mean, norm.variance},
+                {{"epsilon", norm.eps}});
+  }
+  const Val variance = b.Add(norm.variance, b.Scalar(norm.eps, norm.variance.dtype()));
+  return b.Op("BatchNormalization", {norm.x, scale, shift, norm.mean, variance},
+              {{"epsilon", 0.0}});
 }
 
 struct Normalized {
@@ -167,19 +168,20 @@ void BatchNormWithUpdate(Op& op) {
   op.Return(results);
 }
 
-// v · g / ‖v‖ over all axes but `dim`; dim −1: over all.
+// ‖v‖ over all axes but `dim`, kept; dim −1: over all, 0-d.
+Val NormExcept(Builder& b, Val v, int64_t dim) {
+  if (dim == -1) return VectorNorm(b, v, 2, {}, /*keepdims=*/false);
+  Ints axes = LastAxes(v.rank(), v.rank());
+  axes.erase(axes.begin() + b.NormalizeAxis(dim, v.rank()));
+  return axes.empty() ? b.Unary("Abs", v) : VectorNorm(b, v, 2, axes, /*keepdims=*/true);
+}
+
+// v · g / ‖v‖
 Vals WeightNormOf(Op& op) {
-  Builder& b = op.b;
   const Val v = op.Tensor("v"), g = op.Tensor("g");
-  if (!v) return Vals(2);
-  const int64_t dim = op.Int("dim");
-  Ints axes;
-  for (int i = 0; i < v.rank(); ++i) {
-    if (i != dim) axes.push_back(i);
-  }
-  const bool whole = dim == -1;
-  const Val norm = b.Reduce("ReduceL2", v, whole ? Ints{} : axes, /*keepdims=*/!whole);
-  return {b.Mul(v, b.Div(g, norm)), norm};
+  if (!v || op.failed()) return Vals(2);
+  const Val norm = NormExcept(op.b, v, op.Int("dim"));
+  return {op.b.Mul(v, op.b.Div(g, norm)), norm};
 }
 
 void WeightNorm(Op& op) { op.Return(WeightNormOf(op)[0]); }
@@ -198,10 +200,15 @@ Normalized LayerNormOf(Builder& b, Val x, int axes_count, Val weight, Val bias, 
 
 int NormalizedAxes(Op& op) { return static_cast<int>(op.IntVals("normalized_shape").size()); }
 
+// The sizes of x's axes from `first` on.
+Vals TailSizes(Builder& b, Val x, int first) {
+  Vals sizes = SizesOf(b, x);
+  sizes.erase(sizes.begin(), sizes.begin() + first);
+  return sizes;
+}
+
 Val OnesLike(Builder& b, Val x, int axes_count) {
-  Vals sizes;
-  for (int i = x.rank() - axes_count; i < x.rank(); ++i) sizes.push_back(b.Size(x, i));
-  return b.ConstantOfShape(b.Vector(sizes), 1, x.dtype());
+  return b.ConstantOfShape(b.Vector(TailSizes(b, x, x.rank() - axes_count)), 1, x.dtype());
 }
 
 void LayerNorm(Op& op) {
@@ -252,7 +259,8 @@ Normalized GroupNormOf(Op& op, Val x, int64_t groups, Val weight, Val bias, doub
   Builder& b = op.b;
   const DType dtype = x.dtype();
   const Val wide = b.Cast(x, Wide(dtype));
-  const Val grouped = b.Reshape(wide, b.Vector({b.Size(x, 0), b.Int(groups), b.Int(-1)}));
+  const Val size = b.Div(Product(b, TailSizes(b, x, 1)), b.Int(groups));
+  const Val grouped = b.Reshape(wide, b.Vector({b.Size(x, 0), b.Int(groups), size}));
   const Moments moments = MomentsOf(b, grouped, {2}, b.Int(0));
   const Val inverse_std = InverseStd(b, moments.variance, eps);
   const Val normal = b.Mul(b.Sub(grouped, moments.mean), inverse_std);
@@ -324,11 +332,20 @@ Val CountOf(Builder& b, Val x, const Ints& axes) {
 
 }  // namespace
 
+Val Optional(Op& op, absl::string_view name) { return op.Has(name) ? op.Tensor(name) : Val(); }
+
+DType Wide(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+}
+
 Val MeanOf(Builder& b, Val x, const Ints& axes, bool keepdims) {
   if (!x || b.failed()) return {};
   const Val count = CountOf(b, x, axes);
   if (count.int_value().value_or(0) > 0) return b.Reduce("ReduceMean", x, axes, keepdims);
-  return b.Div(b.Reduce("ReduceSum", x, axes, keepdims), b.Cast(count, x.dtype()));
+  // Neither the sum nor the count of half types need fit into them.
+  const DType wide = Wide(x.dtype());
+  const Val sum = b.Reduce("ReduceSum", b.Cast(x, wide), axes, keepdims);
+  return b.CastLike(b.Div(sum, b.Cast(count, wide)), x);
 }
 
 Moments MomentsOf(Builder& b, Val x, const Ints& axes, Val correction) {

@@ -6,6 +6,12 @@
 
 namespace rules_onnx::lowering {
 
+// A tensor argument, or null where it is None.
+Val Optional(Op& op, absl::string_view name);
+
+// The dtype that PyTorch accumulates values of `dtype` in: float32 for half types.
+DType Wide(DType dtype);
+
 // The mean over the given axes; NaN over no elements, as in PyTorch. ONNX leaves ReduceMean of an
 // empty set open, so that it is used where the axes are known not to be empty.
 Val MeanOf(Builder& b, Val x, const std::vector<int64_t>& axes, bool keepdims);

@@ -35,8 +35,6 @@ double LargestFinite(DType dtype) {
 
 // ---------------------------------------------------------------- signs
 
-void Positive(Op& op) { op.Return(op.Tensor("self")); }
-
 // The sign of a NaN can't be seen: false.
 void Signbit(Op& op) {
   Builder& b = op.b;
@@ -58,7 +56,7 @@ void Copysign(Op& op) {
 
 void Sgn(Op& op) {
   const Val x = op.Tensor("self");
-  op.Return(x.dtype() == DType::kBool ? x : op.b.Unary("Sign", x));
+  op.Return(x.dtype() == DType::kBool ? x : SignOf(op.b, x));
 }
 
 // Of real numbers: 0 or π.
@@ -66,7 +64,7 @@ void Angle(Op& op) {
   Builder& b = op.b;
   const Val x = op.Tensor("self", op.OutDType());
   const Val angle = b.Where(b.Less(x, b.Scalar(0, x.dtype())),
-                            b.Scalar(3.14159265358979323846, x.dtype()),
+                            b.Scalar(M_PI, x.dtype()),
                             b.Scalar(0, x.dtype()));
   op.Return(b.Where(b.Unary("IsNaN", x), x, angle));
 }
@@ -102,10 +100,6 @@ void NanToNum(Op& op) {
 
 void Isreal(Op& op) {
   op.Return(op.b.ConstantOfShape(op.b.ShapeOf(op.Tensor("self")), 1, DType::kBool));
-}
-
-void IsNonzero(Op& op) {
-  op.Return(op.b.Reshape(op.Tensor("self", DType::kBool), std::vector<int64_t>{}));
 }
 
 // ---------------------------------------------------------------- exponents
@@ -279,7 +273,6 @@ void Xlog1py(Op& op) {
 
 extern const Family kNumeric;
 const Family kNumeric = {"numeric", {
-    {"aten::positive", Positive},
     {"aten::signbit", Signbit},
     {"aten::copysign", Copysign},
     {"aten::sgn", Sgn},
@@ -287,7 +280,6 @@ const Family kNumeric = {"numeric", {
     {"aten::heaviside", Heaviside},
     {"aten::nan_to_num", NanToNum},
     {"aten::isreal", Isreal},
-    {"aten::is_nonzero", IsNonzero},
     {"aten::frexp", Frexp},
     {"aten::ldexp", Ldexp},
     {"aten::nextafter", Nextafter},

@@ -100,10 +100,10 @@ void PadWith(Op& op, absl::string_view amounts_name, absl::string_view mode, Val
   const Val x = op.Tensor("self");
   if (!x || !op.Require(x.rank() >= 0, "the rank of the operand is not known")) return;
   const Amounts amounts = ReadAmounts(op, amounts_name, x);
+  // What is cut away is not wrapped round.
+  if (mode == "circular") return op.Return(PadCircular(b, Cut(b, x, amounts), amounts));
   Val padded;
-  if (mode == "circular") {
-    padded = PadCircular(b, x, amounts);
-  } else if (mode == "constant") {
+  if (mode == "constant") {
     padded = PadPositive(b, x, amounts, "constant", fill);
   } else if (mode == "reflect") {
     padded = PadPositive(b, x, amounts, "reflect", {});

@@ -1,6 +1,7 @@
 // Max and average pooling over sliding windows.
 #include <limits>
 
+#include "exporter/lowering/pool.h"
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
@@ -100,15 +101,6 @@ Ints Joined(const Ints& begins, const Ints& ends) {
   Ints pads = begins;
   pads.insert(pads.end(), ends.begin(), ends.end());
   return pads;
-}
-
-// Runs `pool` on a tensor with a batch axis.
-template <typename Pool>
-Vals Batched(Builder& b, Val x, size_t spatial, Pool pool) {
-  if (x.rank() != static_cast<int>(spatial) + 1) return pool(x);
-  Vals results = pool(b.Unsqueeze(x, {0}));
-  for (Val& result : results) result = b.Squeeze(result, {0});
-  return results;
 }
 
 // ---------------------------------------------------------------- max

@@ -129,11 +129,18 @@ Val SumAlone(Builder& b, Val x, std::string* labels, const std::string& wanted) 
   return axes.empty() ? x : b.Reduce("ReduceSum", x, axes, /*keepdims=*/false);
 }
 
-bool HasUnitAxis(Val x) {
-  for (int i = 0; i < x.rank(); ++i) {
-    if (!x.dim(i).is_number() || x.dim(i).value() == 1) return true;
+// Whether one matrix product does it: something is summed, and along every shared label the sizes
+// are known to be the same, so that nothing broadcasts.
+bool IsContraction(Val x, const std::string& x_labels, Val y, const std::string& y_labels,
+                   const std::string& kept) {
+  bool sums = false;
+  for (size_t i = 0; i < x_labels.size(); ++i) {
+    const size_t j = y_labels.find(x_labels[i]);
+    if (j == std::string::npos) continue;
+    if (!x.dim(static_cast<int>(i)).Equals(y.dim(static_cast<int>(j)))) return false;
+    sums = sums || kept.find(x_labels[i]) == std::string::npos;
   }
-  return false;
+  return sums;
 }
 
 // Two operands by one matrix product: [batch…, x's own…, summed…] · [batch…, summed…, y's own…].
@@ -171,8 +178,8 @@ Val Contract(Builder& b, Val x, const std::string& x_labels, Val y, const std::s
   return b.Reshape(product, b.Vector(target));
 }
 
-// Multiplies from left to right; each step by a matrix product, or element by element where sizes
-// of 1 may broadcast or nothing is summed.
+// Multiplies from left to right; each step by a matrix product where that can be said, or element
+// by element.
 Val EinsumSteps(Builder& b, Vals operands, Equation equation) {
   for (size_t i = 0; i < operands.size(); ++i) {
     operands[i] = TakeDiagonals(b, operands[i], &equation.operands[i]);
@@ -188,7 +195,7 @@ Val EinsumSteps(Builder& b, Vals operands, Equation equation) {
     std::string other = equation.operands[i];
     const std::string kept = wanted_after(i + 1);
     const Val y = SumAlone(b, operands[i], &other, kept + labels);
-    if (!HasUnitAxis(x) && !HasUnitAxis(y)) {
+    if (IsContraction(x, labels, y, other, kept)) {
       x = Contract(b, x, std::string(labels), y, other, kept, &labels);
       continue;
     }

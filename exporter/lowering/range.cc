@@ -92,7 +92,8 @@ Val Spaced(Op& op, DType dtype) {
   const Val places = Iota(b, steps);
   const Val from_start = b.Add(start, b.Mul(step, b.Cast(places, dtype)));
   const Val from_end = b.Sub(end, b.Mul(step, b.Cast(b.Sub(last, places), dtype)));
-  return b.Where(b.Less(places, b.Div(steps, b.Int(2))), from_start, from_end);
+  const Val half = b.Max(b.Div(steps, b.Int(2)), b.Int(1));
+  return b.Where(b.Less(places, half), from_start, from_end);
 }
 
 void Linspace(Op& op) {
@@ -125,20 +126,18 @@ Window WindowOf(Op& op) {
   const Val period = window.periodic ? window.length : b.Sub(window.length, b.Int(1));
   const Val places = b.Cast(Iota(b, window.length), window.dtype);
   const Val turns = b.Div(places, b.Cast(period, window.dtype));
-  window.phase = b.Mul(turns, b.Scalar(2 * 3.14159265358979323846, window.dtype));
+  window.phase = b.Mul(turns, b.Scalar(2 * M_PI, window.dtype));
   return window;
 }
 
-// A window of one element is 1.
-bool IsOne(Op& op) {
+// Returns the window; one of one element is 1, whatever its formula gives.
+void ReturnWindow(Op& op, Val window) {
+  Builder& b = op.b;
   const auto length = op.KnownInt("window_length");
-  if (!op.Require(length.has_value() || op.Has("periodic") == false || op.Bool("periodic"),
-                  "a symmetric window must have a known length")) {
-    return false;
-  }
-  if (length != 1) return false;
-  op.Return(op.b.Full(1, op.OutDType(), {1}));
-  return true;
+  if (length == 1) return op.Return(b.Full(1, op.OutDType(), {1}));
+  if (length) return op.Return(window);
+  const Val is_one = b.Equal(op.IntVal("window_length"), b.Int(1));
+  op.Return(b.Where(is_one, b.Scalar(1, op.OutDType()), window));
 }
 
 Val Harmonic(Builder& b, const Window& window, int multiple, double factor) {
@@ -149,10 +148,9 @@ Val Harmonic(Builder& b, const Window& window, int multiple, double factor) {
 
 // alpha − beta · cos(2 π n / N).
 void CosineWindow(Op& op, double alpha, double beta) {
-  if (IsOne(op)) return;
   Builder& b = op.b;
   const Window window = WindowOf(op);
-  op.Return(b.Sub(b.Scalar(alpha, window.dtype), Harmonic(b, window, 1, beta)));
+  ReturnWindow(op, b.Sub(b.Scalar(alpha, window.dtype), Harmonic(b, window, 1, beta)));
 }
 
 // From opset 17 on ONNX has two of the windows itself; its HammingWindow has other factors.
@@ -161,13 +159,13 @@ bool NativeWindow(Op& op, absl::string_view name) {
   const bool periodic = !op.Has("periodic") || op.Bool("periodic");
   const DType dtype = op.OutDType();
   if (dtype != DType::kFloat32) return false;
-  op.Return(op.b.Op(name, {op.IntVal("window_length")}, {{"periodic", periodic ? 1 : 0}},
-                    {dtype, Shape{Dim::Unknown()}}));
+  ReturnWindow(op, op.b.Op(name, {op.IntVal("window_length")}, {{"periodic", periodic ? 1 : 0}},
+                           {dtype, Shape{Dim::Unknown()}}));
   return true;
 }
 
 void HannWindow(Op& op) {
-  if (op.KnownInt("window_length") != 1 && NativeWindow(op, "HannWindow")) return;
+  if (NativeWindow(op, "HannWindow")) return;
   CosineWindow(op, 0.5, 0.5);
 }
 
@@ -176,17 +174,15 @@ void HammingWindow(Op& op) {
 }
 
 void BlackmanWindow(Op& op) {
-  if (op.KnownInt("window_length") != 1 && NativeWindow(op, "BlackmanWindow")) return;
-  if (IsOne(op)) return;
+  if (NativeWindow(op, "BlackmanWindow")) return;
   Builder& b = op.b;
   const Window window = WindowOf(op);
   const Val first = b.Sub(b.Scalar(0.42, window.dtype), Harmonic(b, window, 1, 0.5));
-  op.Return(b.Add(first, Harmonic(b, window, 2, 0.08)));
+  ReturnWindow(op, b.Add(first, Harmonic(b, window, 2, 0.08)));
 }
 
 // 1 − |2 n / N − 1|.
 void BartlettWindow(Op& op) {
-  if (IsOne(op)) return;
   Builder& b = op.b;
   const Window window = WindowOf(op);
   const Val period = window.periodic ? window.length : b.Sub(window.length, b.Int(1));
@@ -194,7 +190,7 @@ void BartlettWindow(Op& op) {
   const Val twice = b.Div(b.Mul(places, b.Scalar(2, window.dtype)),
                           b.Cast(period, window.dtype));
   const Val one = b.Scalar(1, window.dtype);
-  op.Return(b.Sub(one, b.Unary("Abs", b.Sub(twice, one))));
+  ReturnWindow(op, b.Sub(one, b.Unary("Abs", b.Sub(twice, one))));
 }
 
 // The modified Bessel function of order 0 of values in [0, largest]: Σ (x²/4)^k / k!², by
@@ -218,7 +214,6 @@ Val BesselI0(Builder& b, Val x, double largest) {
 
 // I0(beta · √(1 − (2 n / N − 1)²)) / I0(beta).
 void KaiserWindow(Op& op) {
-  if (IsOne(op)) return;
   Builder& b = op.b;
   constexpr DType kWide = DType::kFloat64;
   const double beta = op.OptFloat("beta").value_or(12.0);
@@ -231,7 +226,7 @@ void KaiserWindow(Op& op) {
   const Val inside = b.Max(b.Sub(one, b.Mul(centered, centered)), b.Scalar(0, kWide));
   const Val argument = b.Mul(b.Unary("Sqrt", inside), b.Scalar(beta, kWide));
   const Val peak = BesselI0(b, b.Scalar(beta, kWide), beta);
-  op.Return(b.Cast(b.Div(BesselI0(b, argument, beta), peak), window.dtype));
+  ReturnWindow(op, b.Cast(b.Div(BesselI0(b, argument, beta), peak), window.dtype));
 }
 
 }  // namespace

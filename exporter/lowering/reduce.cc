@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/norm.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -60,7 +61,6 @@ void Amax(Op& op) {
   op.Return(ReduceExtremum(op.b, kOnnxOp, x, DimAxes(op, x), Keepdim(op)));
 }
 
-
 Val ArgExtremum(Op& op, bool largest, Val x, int axis, bool keepdims) {
   Builder& b = op.b;
   const auto arg = [&](Val v) {
@@ -77,8 +77,6 @@ Val ArgExtremum(Op& op, bool largest, Val x, int axis, bool keepdims) {
   const Val clean = b.Where(b.Unary("IsNaN", x), b.Scalar(worst, x.dtype()), x);
   return b.Where(b.Greater(any_nan, b.ScalarInt(0, DType::kInt32)), first_nan, arg(clean));
 }
-
-Val AtLeast1D(Builder& b, Val x) { return x.rank() == 0 ? b.Unsqueeze(x, {0}) : x; }
 
 void ExtremumWithIndices(Op& op, bool largest) {
   Builder& b = op.b;
@@ -125,8 +123,11 @@ void ArgReduce(Op& op, bool largest) {
 void Argmax(Op& op) { ArgReduce(op, true); }
 void Argmin(Op& op) { ArgReduce(op, false); }
 
-// Some element is true: the count of those that are is not 0, of none included.
+// Some element is true: the count of those that are is not 0, of none included. Alone among
+// reductions these take an empty list of axes for none.
 Val AnyOf(Op& op, Val truth) {
+  const Item dim = op.Arg("dim");
+  if (dim.is_list() && dim.items.empty()) return truth;
   const Val count = op.b.Reduce("ReduceSum", op.b.Cast(truth, DType::kInt64),
                                 DimAxes(op, truth), Keepdim(op));
   return op.b.Greater(count, op.b.Int(0));
@@ -169,25 +170,31 @@ Val Reduced(Op& op, Val kept, const Ints& axes) {
 }
 
 struct Variance {
-  Val variance, mean;
+  Val variance, mean;  // half types as float32
 };
 
 Variance VarianceOf(Op& op) {
+  Builder& b = op.b;
   const Val x = op.Tensor("self");
   const Ints axes = DimAxes(op, x);
-  const Moments moments = MomentsOf(op.b, x, axes, Correction(op));
+  const Moments moments = MomentsOf(b, b.Cast(x, Wide(x.dtype())), axes, Correction(op));
   return {Reduced(op, moments.variance, axes), Reduced(op, moments.mean, axes)};
 }
 
-void Var(Op& op) { op.Return(VarianceOf(op).variance); }
-void Std(Op& op) { op.Return(op.b.Unary("Sqrt", VarianceOf(op).variance)); }
+void ReturnRounded(Op& op, Vals results) {
+  for (Val& result : results) result = op.b.Cast(result, op.OutDType());
+  op.Return(results);
+}
+
+void Var(Op& op) { ReturnRounded(op, {VarianceOf(op).variance}); }
+void Std(Op& op) { ReturnRounded(op, {op.b.Unary("Sqrt", VarianceOf(op).variance)}); }
 void VarMean(Op& op) {
   const Variance result = VarianceOf(op);
-  op.Return(Vals{result.variance, result.mean});
+  ReturnRounded(op, {result.variance, result.mean});
 }
 void StdMean(Op& op) {
   const Variance result = VarianceOf(op);
-  op.Return(Vals{op.b.Unary("Sqrt", result.variance), result.mean});
+  ReturnRounded(op, {op.b.Unary("Sqrt", result.variance), result.mean});
 }
 
 // ---------------------------------------------------------------- norms
@@ -232,8 +239,9 @@ void Nanmean(Op& op) {
   const Val x = op.Tensor("self");
   const Ints axes = DimAxes(op, x);
   const Val sum = b.Reduce("ReduceSum", NanToZero(op, x), axes, Keepdim(op));
-  const Val counted = b.Cast(b.Not(b.Unary("IsNaN", x)), x.dtype());
-  op.Return(b.Cast(b.Div(sum, b.Reduce("ReduceSum", counted, axes, Keepdim(op))), op.OutDType()));
+  const Val counted = b.Cast(b.Not(b.Unary("IsNaN", x)), DType::kInt64);
+  const Val count = b.Reduce("ReduceSum", counted, axes, Keepdim(op));
+  op.Return(b.Cast(b.Div(sum, b.CastLike(count, x)), op.OutDType()));
 }
 
 void CountNonzero(Op& op) {
@@ -251,12 +259,13 @@ Val VectorNorm(Builder& b, Val x, double p, const Ints& axes, bool keepdims) {
   }
   if (p == 0) {
     const Val non_zero = b.Not(b.Equal(x, b.Scalar(0, x.dtype())));
-    return b.Reduce("ReduceSum", b.Cast(non_zero, x.dtype()), axes, keepdims);
+    return b.CastLike(b.Reduce("ReduceSum", b.Cast(non_zero, Wide(x.dtype())), axes, keepdims), x);
   }
   if (p == 1) return b.Reduce("ReduceL1", x, axes, keepdims);
   if (p == 2) return b.Reduce("ReduceL2", x, axes, keepdims);
-  const Val powers = b.Pow(magnitude, b.Scalar(p, x.dtype()));
-  return b.Pow(b.Reduce("ReduceSum", powers, axes, keepdims), b.Scalar(1 / p, x.dtype()));
+  const auto constant = [&](double value) { return b.Scalar(value, Wide(x.dtype())); };
+  const Val powers = b.Pow(b.Cast(magnitude, Wide(x.dtype())), constant(p));
+  return b.CastLike(b.Pow(b.Reduce("ReduceSum", powers, axes, keepdims), constant(1 / p)), x);
 }
 
 extern const Family kReduce;

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "exporter/lowering/families.h"
 
 namespace rules_onnx::lowering {
@@ -85,7 +86,8 @@ const Row* FindRow(absl::string_view op) {
     }
     return rows;
   }();
-  auto it = kRows->find(std::string(op));
+  const bool named = op.find('.') != absl::string_view::npos;
+  auto it = kRows->find(absl::StrCat(op, named ? "" : "."));
   if (it == kRows->end()) it = kRows->find(std::string(op.substr(0, op.find('.'))));
   return it == kRows->end() ? nullptr : it->second;
 }

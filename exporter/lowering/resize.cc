@@ -1,30 +1,43 @@
 // Interpolation to another size.
 //
 // PyTorch takes sizes, or factors; where it is given factors it computes coordinates with them and
-// not with the quotient of the sizes, as ONNX's Resize does with `scales`.
+// not with the quotient of the sizes. ONNX's Resize has factors in float32, from which it computes
+// sizes, and leaves open how quotients are rounded. So Resize is used where it comes to the same:
+// nearest pixels where no rounding can make another one the nearest, factors where they give
+// PyTorch's size. Everything else, and all of it before opset 11, is done by Gather.
+#include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
+#include "exporter/lowering/expr.h"
+#include "exporter/lowering/norm.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
 
 using builder::Attr;
-using Ints = std::vector<int64_t>;
+
+enum class Mode { kNearest, kLinear, kCubic };
 
 struct Interpolation {
-  const char* mode = "nearest";      // nearest, linear, cubic
-  bool align_corners = false;
+  Mode mode = Mode::kNearest;
   bool exact = false;                // nearest: from the centres of pixels
   bool antialias = false;
+  bool align_corners = false;
 };
 
-// Either `sizes` (0-d each) or `factors` of the spatial axes.
-struct Target {
-  Vals sizes;
-  std::vector<double> factors;
+// One spatial axis and what becomes of it.
+struct Axis {
+  int index = 0;
+  Dim from, to;                    // as far as they are known
+  Val size;                        // the target, 0-d
+  bool sized = false;              // by the program; else floor(size · factor)
+  std::optional<double> factor;    // the coordinates', where it is given
+  std::optional<double> ratio;     // to / from, where it is known
 };
+
+// ---------------------------------------------------------------- arguments
 
 // `scale_factors` of the .vec overloads, or scales_d, scales_h, scales_w, scales of the others.
 std::vector<double> Factors(Op& op, int spatial) {
@@ -39,140 +52,238 @@ std::vector<double> Factors(Op& op, int spatial) {
   return factors;
 }
 
-Target ReadTarget(Op& op, int spatial) {
-  Target target;
-  target.factors = Factors(op, spatial);
-  if (target.factors.empty()) target.sizes = op.IntVals("output_size");
-  return target;
-}
-
-std::string CoordinateMode(const Interpolation& how) {
-  if (how.align_corners) return "align_corners";
-  const bool nearest = std::string(how.mode) == "nearest";
-  return nearest && !how.exact ? "asymmetric" : "half_pixel";
-}
-
-// ROI, scales, sizes: inputs 1 to 3 of Resize.
-Vals TargetInputs(Op& op, Val x, const Target& target) {
-  Builder& b = op.b;
-  const int spatial = x.rank() - 2;
-  if (!target.factors.empty()) {
-    std::vector<float> scales = {1, 1};
-    scales.insert(scales.end(), target.factors.begin(), target.factors.end());
-    Vals elements;
-    for (const float scale : scales) elements.push_back(b.Unsqueeze(b.Scalar(scale, DType::kFloat32), {0}));
-    return {Val(), b.Concat(elements, 0), Val()};
-  }
-  Vals sizes = {b.Size(x, 0), b.Size(x, 1)};
-  if (!op.Require(static_cast<int>(target.sizes.size()) == spatial, "output_size has another rank"))
-    return {};
-  sizes.insert(sizes.end(), target.sizes.begin(), target.sizes.end());
-  return {Val(), Val(), b.Vector(sizes)};
-}
-
-Val EmitResize(Op& op, Val x, const Interpolation& how, const Target& target) {
-  Builder& b = op.b;
-  Attrs attrs = {{"coordinate_transformation_mode", Attr::Data(CoordinateMode(how))},
-                 {"mode", how.mode}};
-  if (std::string(how.mode) == "nearest") {
-    attrs.emplace_back("nearest_mode", how.exact ? "round_prefer_ceil" : "floor");
-  }
-  if (std::string(how.mode) == "cubic") {
-    attrs.emplace_back("cubic_coeff_a", how.antialias ? -0.5 : -0.75);
-  }
-  if (how.antialias) {
-    if (!op.Require(b.opset() >= 18, "interpolation with antialias needs opset 18")) return {};
-    attrs.emplace_back("antialias", 1);
-    attrs.emplace_back("exclude_outside", 1);
-  }
-  Vals inputs = TargetInputs(op, x, target);
-  if (inputs.empty()) return {};
-  // Before opset 13 the ROI may not be left out, nor the scales beside sizes.
-  if (b.opset() < 13) {
-    const Val none = b.ConstantOfShape(b.Ints({0}), 0, DType::kFloat32);
-    inputs[0] = none;
-    if (!inputs[1]) inputs[1] = none;
-  }
-  inputs.insert(inputs.begin(), x);
-  return b.Op("Resize", inputs, std::move(attrs));
-}
-
-// ---------------------------------------------------------------- before opset 11
-
-// Positions in the source of each target position along an axis, as floats.
-Val SourcePositions(Builder& b, Val size, Val target, std::optional<double> factor,
-                    const Interpolation& how, DType dtype) {
-  const Val position = b.Cast(b.Range(b.Int(0), target, b.Int(1)), dtype);
-  const auto constant = [&](double value) { return b.Scalar(value, dtype); };
-  if (how.align_corners) {
-    const Val steps = b.Max(b.Sub(target, b.Int(1)), b.Int(1));
-    const Val last = b.Cast(b.Sub(size, b.Int(1)), dtype);
-    return b.Mul(position, b.Div(last, b.Cast(steps, dtype)));
-  }
-  const Val scale = factor ? constant(1 / *factor) : b.Div(b.Cast(size, dtype), b.Cast(target, dtype));
-  const bool nearest = std::string(how.mode) == "nearest";
-  if (nearest && !how.exact) return b.Mul(position, scale);
-  const Val centre = b.Mul(b.Add(position, constant(0.5)), scale);
-  return nearest ? centre : b.Sub(centre, constant(0.5));
-}
-
-// Nearest and linear by Gather, an axis at a time.
-Val InterpolateAlong(Op& op, Val x, int axis, Val target, std::optional<double> factor,
-                     const Interpolation& how) {
-  Builder& b = op.b;
-  const Val size = b.Size(x, axis);
-  const DType dtype = ir::IsFloat(x.dtype()) ? x.dtype() : DType::kFloat32;
-  const Val source = SourcePositions(b, size, target, factor, how, dtype);
-  const Val last = b.Sub(size, b.Int(1));
-  const auto clamp = [&](Val i) { return b.Min(b.Max(i, b.Int(0)), last); };
-  const Val floor = b.Unary("Floor", source);
-  const Val low = b.Cast(floor, DType::kInt64);
-  if (std::string(how.mode) == "nearest") return b.Gather(x, clamp(low), axis);
-  Ints behind;
-  for (int i = 1; i < x.rank() - axis; ++i) behind.push_back(i);
-  const Val weight = b.Unsqueeze(b.Sub(source, floor), behind);
-  const Val before = b.Gather(x, clamp(low), axis);
-  const Val after = b.Gather(x, clamp(b.Add(low, b.Int(1))), axis);
-  return b.Add(before, b.Mul(b.Sub(after, before), weight));
-}
-
 // PyTorch's output size for a factor: floor(size · factor).
 Val ScaledSize(Builder& b, Val size, double factor) {
   const Val scaled = b.Mul(b.Cast(size, DType::kFloat64), b.Scalar(factor, DType::kFloat64));
   return b.Cast(b.Unary("Floor", scaled), DType::kInt64);
 }
 
-Val InterpolateByGather(Op& op, Val x, const Interpolation& how, const Target& target) {
-  for (int axis = 2; axis < x.rank(); ++axis) {
-    const size_t i = axis - 2;
-    const bool by_factor = !target.factors.empty();
-    const Val size = by_factor ? ScaledSize(op.b, op.b.Size(x, axis), target.factors[i])
-                               : target.sizes[i];
-    x = InterpolateAlong(op, x, axis, size,
-                         by_factor ? std::optional(target.factors[i]) : std::nullopt, how);
+// to / from: of numbers, or a small whole one of expressions.
+std::optional<double> RatioOf(const Axis& axis) {
+  if (axis.from.is_number() && axis.to.is_number() && axis.from.value() > 0) {
+    return static_cast<double>(axis.to.value()) / static_cast<double>(axis.from.value());
   }
-  return x;
+  for (int64_t k = 1; k <= 16; ++k) {
+    if (axis.to.Equals(axis.from * Dim(k))) return k;
+  }
+  const bool whole = axis.factor && *axis.factor >= 1 && *axis.factor == std::floor(*axis.factor);
+  return whole && !axis.sized ? axis.factor : std::nullopt;
+}
+
+std::vector<Axis> ReadAxes(Op& op, Val x) {
+  const int spatial = x.rank() - 2;
+  const std::vector<double> factors = Factors(op, spatial);
+  const Vals sizes = op.Has("output_size") ? op.IntVals("output_size") : Vals();
+  const auto fits = [&](size_t size) { return static_cast<int>(size) == spatial; };
+  if (!op.Require(factors.empty() || fits(factors.size()), "the factors have another rank") ||
+      !op.Require(sizes.empty() ? !factors.empty() : fits(sizes.size()),
+                  "output_size has another rank")) {
+    return {};
+  }
+  std::vector<Axis> axes(spatial);
+  for (int i = 0; i < spatial; ++i) {
+    Axis& axis = axes[i];
+    axis.index = 2 + i;
+    axis.from = x.dim(axis.index);
+    if (op.OutShape() && axis.index < static_cast<int>(op.OutShape()->size())) {
+      axis.to = (*op.OutShape())[axis.index];
+    }
+    axis.sized = !sizes.empty();
+    if (!factors.empty()) axis.factor = factors[i];
+    axis.ratio = RatioOf(axis);
+    if (axis.to.is_number()) {
+      axis.size = op.b.Int(axis.to.value());
+    } else {
+      axis.size = axis.sized ? sizes[i] : ScaledSize(op.b, op.b.Size(x, axis.index), factors[i]);
+    }
+  }
+  return axes;
+}
+
+// ---------------------------------------------------------------- by Resize
+
+// Whether the nearest pixels by PyTorch's float32 factor 1 / ratio are those by the ratio itself.
+// Powers of two are exact. By another whole ratio, positions on a pixel's edge must not be rounded
+// below it, which a factor that is not below 1 / ratio does not; from the centres none is on an edge.
+bool IsExactRatio(double ratio, bool from_centres) {
+  int exponent;
+  if (std::frexp(ratio, &exponent) == 0.5) return true;
+  if (ratio < 1 || ratio != std::floor(ratio)) return false;
+  return from_centres || static_cast<double>(1.0f / static_cast<float>(ratio)) * ratio >= 1;
+}
+
+bool HasExactRatio(const Axis& axis, bool from_centres) {
+  return axis.ratio && axis.factor.value_or(*axis.ratio) == *axis.ratio &&
+         IsExactRatio(*axis.ratio, from_centres);
+}
+
+// Whether size · factor in float32 comes to PyTorch's target: the factor has few enough bits for
+// the product to be exact, or the sizes are known and the product is far from a whole number.
+bool ScalesGiveSize(const Axis& axis) {
+  if (!axis.factor) return false;
+  const bool few_bits = *axis.factor * 16 == std::floor(*axis.factor * 16);
+  if (few_bits && (!axis.sized || axis.ratio == axis.factor)) return true;
+  if (!axis.from.is_number() || !axis.to.is_number()) return false;
+  const double beyond = static_cast<double>(axis.from.value()) * *axis.factor -
+                        static_cast<double>(axis.to.value());
+  return beyond > 1e-3 && beyond < 1 - 1e-3;
+}
+
+// Whether the quotient of the sizes is the coordinates' factor.
+bool SizesGiveFactor(const Axis& axis) {
+  return !axis.factor || (axis.ratio && std::abs(*axis.ratio / *axis.factor - 1) < 1e-12);
+}
+
+// Inputs 1 to 3 of Resize: ROI, scales, sizes.
+using TargetInputs = Vals;
+
+TargetInputs ByScales(Builder& b, const std::vector<double>& factors) {
+  Vals scales(2, b.Full(1, DType::kFloat32, {1}));
+  for (const double factor : factors) scales.push_back(b.Full(factor, DType::kFloat32, {1}));
+  return {Val(), b.Concat(scales, 0), Val()};
+}
+
+TargetInputs BySizes(Builder& b, Val x, const std::vector<Axis>& axes) {
+  Vals sizes = {b.Size(x, 0), b.Size(x, 1)};
+  for (const Axis& axis : axes) sizes.push_back(axis.size);
+  return {Val(), Val(), b.Vector(sizes)};
+}
+
+// Empty where Resize does not come to the same.
+TargetInputs ResizeTarget(Builder& b, Val x, const std::vector<Axis>& axes,
+                          const Interpolation& how) {
+  const auto all = [&](auto holds) { return std::all_of(axes.begin(), axes.end(), holds); };
+  std::vector<double> scales;
+  if (how.mode == Mode::kNearest) {
+    if (!all([&](const Axis& axis) { return HasExactRatio(axis, how.exact); })) return {};
+    for (const Axis& axis : axes) scales.push_back(*axis.ratio);
+    return ByScales(b, scales);
+  }
+  if (how.align_corners) return BySizes(b, x, axes);
+  if (all(ScalesGiveSize)) {
+    for (const Axis& axis : axes) scales.push_back(*axis.factor);
+    return ByScales(b, scales);
+  }
+  return all(SizesGiveFactor) ? BySizes(b, x, axes) : TargetInputs();
+}
+
+Attrs ResizeAttrs(const Interpolation& how) {
+  const char* coordinates = how.align_corners ? "align_corners" : "half_pixel";
+  if (how.mode == Mode::kNearest && !how.exact) coordinates = "asymmetric";
+  static constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+  Attrs attrs = {{"coordinate_transformation_mode", coordinates},
+                 {"mode", kModes[static_cast<int>(how.mode)]}};
+  if (how.mode == Mode::kNearest) {
+    attrs.emplace_back("nearest_mode", how.exact ? "round_prefer_ceil" : "floor");
+  }
+  if (how.mode == Mode::kCubic) {
+    attrs.emplace_back("cubic_coeff_a", how.antialias ? -0.5 : -0.75);
+  }
+  if (how.antialias) {
+    attrs.emplace_back("antialias", 1);
+    attrs.emplace_back("exclude_outside", 1);
+  }
+  return attrs;
+}
+
+Val Resize(Builder& b, Val x, TargetInputs target, const Interpolation& how) {
+  // Before opset 13 the ROI may not be left out, nor the scales beside sizes.
+  if (b.opset() < 13) {
+    const Val none = b.ConstantOfShape(b.Ints({0}), 0, DType::kFloat32);
+    target[0] = none;
+    if (!target[1]) target[1] = none;
+  }
+  target.insert(target.begin(), x);
+  return b.Op("Resize", target, ResizeAttrs(how));
+}
+
+// ---------------------------------------------------------------- by Gather
+
+// Positions in the source of each target position along an axis.
+Expr SourcePositions(Builder& b, Val x, const Axis& axis, const Interpolation& how, DType dtype) {
+  const auto number = [&](Val size) { return Expr(b, b.Cast(size, dtype)); };
+  const Expr position = number(Iota(b, axis.size));
+  const Expr from = number(b.Size(x, axis.index)), to = number(axis.size);
+  if (how.align_corners) return position * ((from - 1) / Max(to - 1, 1));
+  const Expr scale = axis.factor ? from.Number(1 / *axis.factor) : from / to;
+  if (how.mode == Mode::kNearest) return (how.exact ? position + 0.5 : position) * scale;
+  return (position + 0.5) * scale - 0.5;
+}
+
+// Keys' kernel with a = −0.75, at t + 1, t, 1 − t and 2 − t.
+std::vector<Expr> CubicWeights(Expr t) {
+  constexpr double kA = -0.75;
+  const auto near = [](Expr x) { return Polynomial(x, {1, 0, -(kA + 3), kA + 2}); };
+  const auto far = [](Expr x) { return Polynomial(x, {-4 * kA, 8 * kA, -5 * kA, kA}); };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+}
+
+Val InterpolateAlong(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
+  const DType dtype = x.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  const Expr source = SourcePositions(b, x, axis, how, dtype);
+  const Val last = b.Sub(b.Size(x, axis.index), b.Int(1));
+  const auto at = [&](Val place, int64_t offset) {
+    const Val index = b.Clip(b.Add(place, b.Int(offset)), b.Int(0), last);
+    return b.Gather(x, index, axis.index);
+  };
+  if (how.mode == Mode::kNearest) {
+    // PyTorch rounds to float32 before it rounds down.
+    const Val floor = b.Unary("Floor", b.Cast(source.val(), DType::kFloat32));
+    return at(b.Cast(floor, DType::kInt64), 0);
+  }
+  const Expr floor = Floor(source);
+  const Val place = b.Cast(floor.val(), DType::kInt64);
+  const Expr t = source - floor;
+  const bool linear = how.mode == Mode::kLinear;
+  const std::vector<Expr> weights = linear ? std::vector<Expr>{1 - t, t} : CubicWeights(t);
+  Val sum;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const Val weight = AlongAxis(b, weights[i].val(), axis.index, x.rank());
+    const Val term = b.Mul(at(place, static_cast<int64_t>(i) - (linear ? 0 : 1)), weight);
+    sum = sum ? b.Add(sum, term) : term;
+  }
+  return sum;
+}
+
+Val InterpolateByGather(Op& op, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
+  Builder& b = op.b;
+  const bool moves = how.mode == Mode::kNearest;
+  if (!op.Require(!how.antialias, "antialias with this factor needs fixed sizes") ||
+      !op.Require(moves || ir::IsFloat(x.dtype()),
+                  "interpolation between integers needs fixed sizes")) {
+    return {};
+  }
+  Val y = moves ? x : b.Cast(x, Wide(x.dtype()));
+  for (const Axis& axis : axes) {
+    const bool stays = axis.ratio == 1.0 && axis.factor.value_or(1) == 1;
+    if (!stays) y = InterpolateAlong(b, y, axis, how);
+  }
+  return b.CastLike(y, x);
 }
 
 // ---------------------------------------------------------------- operators
 
 void Interpolate(Op& op, Interpolation how) {
+  Builder& b = op.b;
   const Val x = op.Tensor(op.node.Find("input") ? "input" : "self");
   if (!x || !op.Require(x.rank() >= 3, "the rank of the operand is not known")) return;
-  const Target target = ReadTarget(op, x.rank() - 2);
-  if (op.failed()) return;
   if (op.node.Find("align_corners") != nullptr) how.align_corners = op.Bool("align_corners");
-  if (op.b.opset() >= 11) return op.Return(EmitResize(op, x, how, target));
-  if (!op.Require(std::string(how.mode) != "cubic", "cubic interpolation needs opset 11")) return;
-  op.Return(InterpolateByGather(op, x, how, target));
+  if (!op.Require(!how.antialias || b.opset() >= 18,
+                  "interpolation with antialias needs opset 18")) {
+    return;
+  }
+  const std::vector<Axis> axes = ReadAxes(op, x);
+  if (op.failed()) return;
+  const TargetInputs target = b.opset() >= 11 ? ResizeTarget(b, x, axes, how) : TargetInputs();
+  op.Return(target.empty() ? InterpolateByGather(op, x, axes, how) : Resize(b, x, target, how));
 }
 
-void Nearest(Op& op) { Interpolate(op, {"nearest"}); }
-void NearestExact(Op& op) { Interpolate(op, {"nearest", false, true}); }
-void Linear(Op& op) { Interpolate(op, {"linear"}); }
-void Cubic(Op& op) { Interpolate(op, {"cubic"}); }
-void LinearAntialias(Op& op) { Interpolate(op, {"linear", false, false, true}); }
-void CubicAntialias(Op& op) { Interpolate(op, {"cubic", false, false, true}); }
+void Nearest(Op& op) { Interpolate(op, {Mode::kNearest}); }
+void NearestExact(Op& op) { Interpolate(op, {Mode::kNearest, /*exact=*/true}); }
+void Linear(Op& op) { Interpolate(op, {Mode::kLinear}); }
+void Cubic(Op& op) { Interpolate(op, {Mode::kCubic}); }
+void LinearAntialias(Op& op) { Interpolate(op, {Mode::kLinear, false, /*antialias=*/true}); }
+void CubicAntialias(Op& op) { Interpolate(op, {Mode::kCubic, false, /*antialias=*/true}); }
 
 }  // namespace
 
@@ -187,7 +298,7 @@ const Family kResize = {"resize", {
     {"aten::upsample_linear1d", Linear},
     {"aten::upsample_bilinear2d", Linear},
     {"aten::upsample_trilinear3d", Linear},
-    {"aten::upsample_bicubic2d", Cubic, 11},
+    {"aten::upsample_bicubic2d", Cubic},
     {"aten::_upsample_bilinear2d_aa", LinearAntialias, 18},
     {"aten::_upsample_bicubic2d_aa", CubicAntialias, 18},
 }};

@@ -1,13 +1,14 @@
 // LSTM, GRU and plain recurrent networks, their cells, on padded and packed sequences.
-#include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/packed.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
 
-using builder::Attr;
+using builder::Graph;
+using builder::ValueType;
 
 // What tells the kinds of network apart.
 struct Kind {
@@ -55,10 +56,6 @@ struct Parameters {
 
 Parameters ParametersAt(Op& op, const Network& net, size_t index) {
   const size_t stride = net.has_biases ? 4 : 2;
-  if (!op.Require((index + 1) * stride <= net.params.size(),
-                  "projections have no form in ONNX's recurrent operators")) {
-    return {};
-  }
   Builder& b = op.b;
   const auto param = [&](size_t i) {
     return ReorderGates(b, net.params[index * stride + i], *net.kind);
@@ -111,12 +108,96 @@ Outcome RunLayer(Op& op, const Network& net, int64_t layer, Val x) {
   return {joined, results[1], net.kind->has_cell ? results[2] : Val()};
 }
 
+// ---------------------------------------------------------------- projections
+
+Vals SplitGates(Op& op, Val gates, int count) {
+  const Dim size = gates.dim(-1);
+  if (!op.Require(!gates || size.is_number(), "the size of the hidden state is not known") || !gates)
+    return Vals(count);
+  return op.b.Split(gates, -1, std::vector<int64_t>(count, size.value() / count));
+}
+
+struct LstmState {
+  Val h, c;
+};
+
+// From the gates i f g o side by side.
+LstmState LstmStep(Op& op, Val gates, Val c) {
+  Builder& b = op.b;
+  const Vals g = SplitGates(op, gates, 4);
+  const auto sigmoid = [&](Val x) { return b.Unary("Sigmoid", x); };
+  const Val next = b.Add(b.Mul(sigmoid(g[1]), c), b.Mul(sigmoid(g[0]), b.Unary("Tanh", g[2])));
+  return {b.Mul(sigmoid(g[3]), b.Unary("Tanh", next)), next};
+}
+
+// One direction of an LSTM that projects h, for which ONNX's LSTM has no form: a Scan over the
+// steps. Behind the end of a shorter sequence the states stay and the output is 0.
+Outcome ScanProjected(Op& op, const Network& net, int64_t cell, bool reverse, Val x) {
+  Builder& b = op.b;
+  const auto param = [&](size_t i) { return net.params[cell * (net.has_biases ? 5 : 3) + i]; };
+  const Val bias = net.has_biases ? b.Add(param(2), param(3)) : Val();
+  const Val recurrent = b.Transpose(param(1), {1, 0});
+  const Val projection = b.Transpose(net.has_biases ? param(4) : param(2), {1, 0});
+  const Val gates = Linear(b, x, param(0), bias);  // [T, B, 4 · hidden]
+  const auto state = [&](Val states) { return Select(b, states, 0, b.Int(cell)); };
+  const Vals initial = {state(net.initial_h), state(net.initial_c)};
+  if (!gates || !initial[0] || !initial[1]) return {};
+  const auto type = [&](Val v, size_t first) {
+    return ValueType{.dtype = v.dtype(), .shape = Shape(v.shape().begin() + first, v.shape().end())};
+  };
+  Vals inputs;
+  const auto body = b.Subgraph(
+      "body",
+      [&](Graph* graph) {
+        inputs = {b.SubgraphInput(graph, "h", type(initial[0], 0)),
+                  b.SubgraphInput(graph, "c", type(initial[1], 0)),
+                  b.SubgraphInput(graph, "gates", type(gates, 1)),
+                  b.SubgraphInput(graph, "step", {.dtype = DType::kInt64, .shape = Shape{}})};
+      },
+      [&]() -> Vals {
+        const Val h = inputs[0], c = inputs[1];
+        LstmState next = LstmStep(op, b.Add(inputs[2], MatMul(b, h, recurrent)), c);
+        next.h = MatMul(b, next.h, projection);
+        if (!net.lengths) return {next.h, next.c, next.h};
+        const Val runs = b.Unsqueeze(b.Less(inputs[3], net.lengths), {1});
+        return {b.Where(runs, next.h, h), b.Where(runs, next.c, c),
+                b.Where(runs, next.h, b.Scalar(0, h.dtype()))};
+      });
+  const std::vector<int64_t> direction = {reverse ? 1 : 0};
+  Shape outputs = {x.dim(0)};
+  outputs.insert(outputs.end(), initial[0].shape().begin(), initial[0].shape().end());
+  const Vals results = b.OpN(
+      "Scan", {initial[0], initial[1], gates, Iota(b, b.Size(x, 0))},
+      {{"body", body}, {"num_scan_inputs", 2},
+       {"scan_input_directions", std::vector<int64_t>{direction[0], direction[0]}},
+       {"scan_output_directions", direction}},
+      3,
+      {{x.dtype(), initial[0].shape()}, {x.dtype(), initial[1].shape()}, {x.dtype(), outputs}});
+  return {results[2], b.Unsqueeze(results[0], {0}), b.Unsqueeze(results[1], {0})};
+}
+
+Outcome RunProjectedLayer(Op& op, const Network& net, int64_t layer, Val x) {
+  Builder& b = op.b;
+  const Outcome forward = ScanProjected(op, net, layer * (net.bidirectional ? 2 : 1), false, x);
+  if (!net.bidirectional || op.failed()) return forward;
+  const Outcome backward = ScanProjected(op, net, layer * 2 + 1, true, x);
+  return {b.Concat({forward.output, backward.output}, 2), b.Concat({forward.h, backward.h}, 0),
+          b.Concat({forward.c, backward.c}, 0)};
+}
+
+// ---------------------------------------------------------------- all layers
+
 Outcome Run(Op& op, const Network& net) {
   Builder& b = op.b;
   Val x = net.input;
   Vals h, c;
+  const size_t cells = net.num_layers * (net.bidirectional ? 2 : 1);
+  const size_t plain = net.has_biases ? 4 : 2;
+  const bool projected = net.kind->has_cell && net.params.size() == cells * (plain + 1);
+  op.Require(projected || net.params.size() == cells * plain, "has another number of parameters");
   for (int64_t layer = 0; layer < net.num_layers && !op.failed(); ++layer) {
-    const Outcome outcome = RunLayer(op, net, layer, x);
+    const Outcome outcome = projected ? RunProjectedLayer(op, net, layer, x)
+                                      : RunLayer(op, net, layer, x);
     x = outcome.output;
     h.push_back(outcome.h);
     c.push_back(outcome.c);
@@ -205,24 +286,14 @@ Val Gates(Op& op, Val x, Val weight, absl::string_view bias) {
   return Linear(op.b, x, weight, op.Has(bias) ? op.Tensor(bias) : Val());
 }
 
-Vals SplitGates(Op& op, Val gates, int count) {
-  const Dim size = gates.dim(-1);
-  if (!op.Require(!gates || size.is_number(), "the size of the hidden state is not known") || !gates)
-    return Vals(count);
-  return op.b.Split(gates, -1, std::vector<int64_t>(count, size.value() / count));
-}
-
 void LstmCell(Op& op) {
   Builder& b = op.b;
   const Vals states = op.Tensors("hx");
   if (states.size() != 2) return;
   const Val gates = b.Add(Gates(op, op.Tensor("input"), op.Tensor("w_ih"), "b_ih"),
                           Gates(op, states[0], op.Tensor("w_hh"), "b_hh"));
-  const Vals g = SplitGates(op, gates, 4);
-  const auto sigmoid = [&](Val x) { return b.Unary("Sigmoid", x); };
-  const Val c = b.Add(b.Mul(sigmoid(g[1]), states[1]),
-                      b.Mul(sigmoid(g[0]), b.Unary("Tanh", g[2])));
-  op.Return(Vals{b.Mul(sigmoid(g[3]), b.Unary("Tanh", c)), c});
+  const LstmState next = LstmStep(op, gates, states[1]);
+  op.Return(Vals{next.h, next.c});
 }
 
 void GruCell(Op& op) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -138,11 +139,14 @@ void RoiAlign(Op& op) {
   const bool aligned = op.Bool("aligned");
   const int64_t ratio = std::max<int64_t>(op.Int("sampling_ratio"), 0);
   const Regions r = ReadRegions(op);
-  if (b.opset() < (aligned ? 16 : 10)) return op.Return(ComposedAlign(op, r, aligned, ratio));
+  const double scale = op.Float("spatial_scale");
+  if (b.opset() < (aligned ? 16 : 10) || !HoldsExactly(r.x.dtype(), scale)) {
+    return op.Return(ComposedAlign(op, r, aligned, ratio));
+  }
   Attrs attrs = {{"output_height", r.rows},
                  {"output_width", r.columns},
                  {"sampling_ratio", ratio},
-                 {"spatial_scale", op.Float("spatial_scale")}};
+                 {"spatial_scale", scale}};
   if (b.opset() >= 16) {
     attrs.emplace_back("coordinate_transformation_mode",
                        aligned ? "half_pixel" : "output_half_pixel");
@@ -310,11 +314,13 @@ void RoiPool(Op& op) {
   const Regions r = ReadRegions(op);
   if (!r.x || op.failed()) return;
   const Maxima maxima = FindMaxima(op, r);
-  if (b.opset() >= 22) return op.Return(Vals{maxima.values, maxima.places});
-  const Val values = b.Op(
-      "MaxRoiPool", {r.x, op.Tensor("rois")},
-      {{"pooled_shape", Ints{r.rows, r.columns}}, {"spatial_scale", op.Float("spatial_scale")}},
-      {r.x.dtype(), op.OutShape()});
+  const double scale = op.Float("spatial_scale");
+  if (b.opset() >= 22 || !HoldsExactly(r.x.dtype(), scale)) {
+    return op.Return(Vals{maxima.values, maxima.places});
+  }
+  const Val values = b.Op("MaxRoiPool", {r.x, op.Tensor("rois")},
+                          {{"pooled_shape", Ints{r.rows, r.columns}}, {"spatial_scale", scale}},
+                          {r.x.dtype(), op.OutShape()});
   op.Return(Vals{values, maxima.places});
 }
 

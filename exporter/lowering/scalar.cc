@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/match.h"
+#include "exporter/ir/schema.h"
 #include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/call.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -76,10 +78,39 @@ void Or(Op& op) { Bitwise<&Builder::Or>(op, "BitwiseOr"); }
 void Xor(Op& op) { Bitwise<&Builder::Xor>(op, "BitwiseXor"); }
 void Not(Op& op) { op.Return(op.b.Not(Operand(op, 0, DType::kBool))); }
 
-// Shifts as products and floored quotients of powers of two, which negative numbers need.
-Val PowerOfTwo(Builder& b, Val exponent) { return b.Pow(b.Int(2), exponent); }
-Val ShiftLeft(Builder& b, Val x, Val y) { return b.Mul(x, PowerOfTwo(b, y)); }
-Val ShiftRight(Builder& b, Val x, Val y) { return FloorDivide(b, x, PowerOfTwo(b, y)); }
+// ---------------------------------------------------------------- by operators on tensors
+
+// What a tensor operator gives for 0-d operands: floats as float64, or integers as they are.
+Val OnTensors(Op& op, absl::string_view name, DType dtype) {
+  std::vector<CallArg> args = {{"self", Operand(op, 0, dtype)}};
+  if (op.node.args.size() > 1) args.push_back({"other", Operand(op, 1, dtype)});
+  return Call(op, name, std::move(args), {ir::Type::Tensor(dtype, Shape{})})[0].val;
+}
+
+template <const char* kOperator>
+void OnFloats(Op& op) {
+  const Val result = OnTensors(op, kOperator, DType::kFloat64);
+  const bool whole = op.OutType().kind == ir::Type::Kind::kInt;
+  op.Return(whole ? op.b.Cast(result, DType::kInt64) : result);
+}
+
+constexpr char kAcos[] = "aten::acos", kAcosh[] = "aten::acosh", kAngle[] = "aten::angle",
+               kAsin[] = "aten::asin", kAsinh[] = "aten::asinh", kAtan[] = "aten::atan",
+               kAtan2[] = "aten::atan2", kAtanh[] = "aten::atanh",
+               kCopysign[] = "aten::copysign.Tensor", kCosh[] = "aten::cosh",
+               kDegrees[] = "aten::rad2deg", kErf[] = "aten::erf", kErfc[] = "aten::erfc",
+               kExpm1[] = "aten::expm1", kFabs[] = "aten::abs", kLgamma[] = "aten::lgamma",
+               kLog10[] = "aten::log10", kLog1p[] = "aten::log1p", kRadians[] = "aten::deg2rad",
+               kSinh[] = "aten::sinh", kTanh[] = "aten::tanh";
+
+void Gcd(Op& op) { op.Return(OnTensors(op, "aten::gcd", DType::kInt64)); }
+
+// log(x) / log(base)
+void LogToBase(Op& op) {
+  Builder& b = op.b;
+  const auto log = [&](size_t i) { return b.Unary("Log", Operand(op, i, DType::kFloat64)); };
+  op.Return(b.Div(log(0), log(1)));
+}
 
 // ---------------------------------------------------------------- of one number
 
@@ -125,21 +156,29 @@ void DeriveIndex(Op& op) {
 
 // ---------------------------------------------------------------- the table
 
+// A row for each overload that PyTorch has; "" is the one without a name.
+void AddRows(std::vector<Row>* rows, const std::string& op,
+             std::initializer_list<const char*> overloads, LoweringFunction function, int since) {
+  for (const absl::string_view overload : overloads) {
+    const std::string name = absl::StrCat(op, ".", overload);
+    if (ir::FindSchema(overload.empty() ? op : name) != nullptr) {
+      rows->push_back({name, function, since});
+    }
+  }
+}
+
 // The overloads of a function of two numbers.
 void AddRows(std::vector<Row>* rows, const std::string& op, LoweringFunction function,
              int since = 9) {
-  for (const char* overload :
-       {"int", "float", "bool", "int_float", "float_int", "Scalar_Scalar", "int_to_int"}) {
-    rows->push_back({absl::StrCat(op, ".", overload), function, since});
-  }
+  AddRows(rows, op,
+          {"int", "float", "bool", "int_float", "float_int", "Scalar_Scalar", "int_to_int", ""},
+          function, since);
 }
 
 // The overloads of a function of one number.
 void AddUnaryRows(std::vector<Row>* rows, const std::string& op, LoweringFunction function,
                   int since = 9) {
-  for (const char* overload : {"int", "float", "Scalar"}) {
-    rows->push_back({absl::StrCat(op, ".", overload), function, since});
-  }
+  AddRows(rows, op, {"int", "float", "Scalar"}, function, since);
 }
 
 std::vector<Row> Rows() {
@@ -173,8 +212,13 @@ std::vector<Row> Rows() {
   AddRows(&rows, "aten::__and__", And);
   AddRows(&rows, "aten::__or__", Or);
   AddRows(&rows, "aten::__xor__", Xor);
-  AddRows(&rows, "aten::__lshift__", Arithmetic<ShiftLeft>, 12);
-  AddRows(&rows, "aten::__rshift__", Arithmetic<ShiftRight>, 12);
+  AddRows(&rows, "aten::__lshift__", Arithmetic<ShiftLeft>);
+  AddRows(&rows, "aten::__rshift__", Arithmetic<ShiftRight>);
+  AddRows(&rows, "aten::atan2", OnFloats<kAtan2>);
+  AddRows(&rows, "aten::copysign", OnFloats<kCopysign>);
+  AddRows(&rows, "aten::gcd", Gcd, 10);
+  AddRows(&rows, "aten::log", {"Scalar_Scalar", "float_float", "float_int", "int_float", "int_int"},
+          LogToBase, 9);
   AddUnaryRows(&rows, "aten::neg", Negate);
   AddUnaryRows(&rows, "aten::abs", Absolute);
   AddUnaryRows(&rows, "aten::sqrt", Function<kSqrt>);
@@ -183,6 +227,25 @@ std::vector<Row> Rows() {
   AddUnaryRows(&rows, "aten::sin", Function<kSin>);
   AddUnaryRows(&rows, "aten::cos", Function<kCos>);
   AddUnaryRows(&rows, "aten::tan", Function<kTan>);
+  AddUnaryRows(&rows, "aten::acos", OnFloats<kAcos>);
+  AddUnaryRows(&rows, "aten::acosh", OnFloats<kAcosh>);
+  AddUnaryRows(&rows, "aten::angle", OnFloats<kAngle>);
+  AddUnaryRows(&rows, "aten::asin", OnFloats<kAsin>);
+  AddUnaryRows(&rows, "aten::asinh", OnFloats<kAsinh>);
+  AddUnaryRows(&rows, "aten::atan", OnFloats<kAtan>);
+  AddUnaryRows(&rows, "aten::atanh", OnFloats<kAtanh>);
+  AddUnaryRows(&rows, "aten::cosh", OnFloats<kCosh>);
+  AddUnaryRows(&rows, "aten::degrees", OnFloats<kDegrees>);
+  AddUnaryRows(&rows, "aten::erf", OnFloats<kErf>);
+  AddUnaryRows(&rows, "aten::erfc", OnFloats<kErfc>);
+  AddUnaryRows(&rows, "aten::expm1", OnFloats<kExpm1>);
+  AddUnaryRows(&rows, "aten::fabs", OnFloats<kFabs>);
+  AddUnaryRows(&rows, "aten::lgamma", OnFloats<kLgamma>);
+  AddUnaryRows(&rows, "aten::log10", OnFloats<kLog10>);
+  AddUnaryRows(&rows, "aten::log1p", OnFloats<kLog1p>);
+  AddUnaryRows(&rows, "aten::radians", OnFloats<kRadians>);
+  AddUnaryRows(&rows, "aten::sinh", OnFloats<kSinh>);
+  AddUnaryRows(&rows, "aten::tanh", OnFloats<kTanh>);
   AddUnaryRows(&rows, "aten::floor", Function<kFloor>);
   AddUnaryRows(&rows, "aten::ceil", Function<kCeil>);
   AddUnaryRows(&rows, "aten::round", Function<kRound>, 11);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/math.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -119,15 +120,6 @@ void Mode(Op& op) {
 
 // ---------------------------------------------------------------- quantiles
 
-// Between two neighbours of the sorted values, as torch.lerp computes it.
-Val Interpolated(Builder& b, Val low, Val high, Val weight) {
-  const DType dtype = low.dtype();
-  const Val difference = b.Sub(high, low);
-  const Val from_low = b.Add(low, b.Mul(weight, difference));
-  const Val from_high = b.Sub(high, b.Mul(difference, b.Sub(b.Scalar(1, dtype), weight)));
-  return b.Where(b.Less(weight, b.Scalar(0.5, dtype)), from_low, from_high);
-}
-
 // Sorted values at fractional ranks along the last axis; both [*, n].
 Val AtRanks(Op& op, Val sorted, Val ranks, const std::string& interpolation) {
   Builder& b = op.b;
@@ -140,12 +132,12 @@ Val AtRanks(Op& op, Val sorted, Val ranks, const std::string& interpolation) {
   if (interpolation == "nearest") return at(b.Unary("Round", ranks));
   const Val below = b.Unary("Floor", ranks);
   const Val low = at(below), high = at(b.Unary("Ceil", ranks));
-  if (interpolation == "midpoint") return Interpolated(b, low, high, b.Scalar(0.5, low.dtype()));
+  if (interpolation == "midpoint") return Lerp(b, low, high, b.Scalar(0.5, low.dtype()));
   if (!op.Require(interpolation == "linear",
                   absl::StrCat("interpolation ", interpolation, " is unknown"))) {
     return {};
   }
-  return Interpolated(b, low, high, b.Sub(ranks, below));
+  return Lerp(b, low, high, b.Sub(ranks, below));
 }
 
 // One quantile for each q along a new last axis; x is reduced along its last one.

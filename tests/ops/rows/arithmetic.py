@@ -2,7 +2,7 @@
 
 import torch
 
-from case import Case, T
+from case import Case, DTYPES, T
 
 X = T("f32", 3, 4, N=0)
 Y = T("f32", 4)
@@ -105,6 +105,10 @@ ROWS = [
     Case("left_shift", lambda x, n: x << n, [I, T("i64", 4, low=0, high=8)]),
     Case("right_shift", lambda x, n: x >> n, [I, T("i64", 4, low=0, high=8)]),
     Case("right_shift_far", lambda x: x >> 40, [I]),
+    *[Case(f"shift_{t}", lambda x, n: (torch.bitwise_left_shift(x, n), torch.bitwise_right_shift(x, n)),
+           [torch.tensor([[1], [3], [100], [200 if t == "u8" else -56]], dtype=DTYPES[t]),
+            torch.tensor([0, 1, 6, 7, 8, 15, 16, 30, 31, 32, 63, 64, 255 if t == "u8" else -1], dtype=DTYPES[t])])
+      for t in ("u8", "i8", "i16", "i32", "i64")],
     # extrema
     *each("maximum", torch.maximum, [X, Y], ("f32", "f64", "i32", "i64", "bool")),
     *each("minimum", torch.minimum, [X, Y], ("f32", "f64", "i32", "i64", "bool")),
@@ -123,4 +127,12 @@ ROWS = [
     Case("isposinf", torch.isposinf, [SPECIAL]),
     Case("isneginf", torch.isneginf, [SPECIAL]),
     Case("isnan_i64", torch.isnan, [I]),
+    # large odd quotients: a half is not representable there
+    Case("floor_divide_odd", lambda x: (torch.floor_divide(x, 1.0), torch.floor_divide(x, -1.0), x // 3),
+         [torch.tensor([8388609.0, 16777215.0, -8388609.0, 8388608.0, 7.0, -0.0, 1e30])], since=10),
+    Case("floor_divide_odd_f64", lambda x: (torch.floor_divide(x, 1.0), x // -3),
+         [torch.tensor([4503599627370497.0, 9007199254740991.0, -4503599627370497.0], dtype=torch.float64)], since=10),
+    Case("round_edges", lambda x: torch.round(x),
+         [torch.tensor([8388609.0, -8388609.0, 16777215.0, 0.49999997, -0.49999997, 4194304.5, 4194305.5, float("inf")])]),
+    Case("hypot_special", lambda x, y: torch.hypot(x.unsqueeze(1), y), [SPECIAL, SPECIAL]),
 ]

@@ -11,6 +11,20 @@ M = T("f32", 4, 6, N=0)
 V = T("f32", 6, N=0)
 S = T("f32")
 
+def hann(x: torch.Tensor):
+    return torch.hann_window(x.size(0)) + x
+
+
+def symmetric(x: torch.Tensor):
+    n = x.size(0)
+    return (torch.hann_window(n, False) + x, torch.hamming_window(n, False), torch.blackman_window(n, False),
+            torch.bartlett_window(n, False), torch.blackman_window(n), torch.bartlett_window(n), torch.kaiser_window(n, False))
+
+
+def spaced(x: torch.Tensor):
+    return torch.linspace(0.1, 1e9, x.size(0)) + x
+
+
 ROWS = [
     Case("zeros", lambda x: torch.zeros(x.shape[0], 3) + x[:, :3], [M]),
     Case("ones", lambda x: torch.ones(x.shape[0], dtype=torch.int64), [M]),
@@ -83,4 +97,6 @@ ROWS = [
     Case("item", lambda x, y: x * y.item(), [M, T("i64")], modes=("export", "dynamic")),
     Case("item_float", lambda x, y: x * y.item(), [M, S], modes=("export", "dynamic"), tol=(1e-5, 1e-5)),
     Case("shape_output", lambda x: (x + 1, x.shape[0]), [M], modes=("dynamic",)),
+    *[Case(f"{fn.__name__}_computed", fn, [V], second={"N": 1}, modes=("script",), tol=(1e-5, 1e-5))
+      for fn in (hann, symmetric, spaced)],
 ]

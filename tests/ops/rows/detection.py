@@ -297,6 +297,8 @@ ROWS = [
          deform_inputs(4, 6, (3, 2), 2, 2, _out(6, 3, 2, 0, 1), _out(5, 2, 1, 1, 2)), tol=CLOSE),
     Case("deform_conv2d_offset_groups", deform((1, 1), (0, 0), (1, 1), 1, 4, False),
          deform_inputs(4, 2, (2, 2), 1, 4, 5, 4), tol=CLOSE),
+    Case("roi_align_double_scale", lambda x, r: roi_align(x, _rois(r), 0.3, 3, 2, 1, True),
+         [T("f64", 1, 2, 5, 6), T("f64", 3, 4, low=-2, high=17)]),
     Case("deform_conv2d_double", deform((1, 1), (1, 1), (1, 1), 1, 1),
          deform_inputs(2, 3, (3, 3), 1, 1, 6, 5, "f64"), tol=CLOSE),
 ]

@@ -16,6 +16,8 @@ ROWS = [
     Case("pad_value", lambda x: F.pad(x, (1, 2), value=3.5), [X]),
     Case("pad_negative", lambda x: F.pad(x, (-1, 2, 1, -2)), [X]),
     Case("pad_negative_replicate", lambda x: F.pad(x, (-1, 2, 1, -2), mode="replicate"), [X]),
+    Case("pad_negative_circular", lambda x: (F.pad(x, (-1, 2, 1, -2), mode="circular"),
+                                             F.pad(x, (2, -1, -3, 2), mode="circular")), [X]),
     Case("pad_i64", lambda x: F.pad(x, (1, 1, 0, 2), value=7), [T("i64", 3, 4, N=0)]),
     Case("pad_bool", lambda x: F.pad(x, (1, 1), value=True), [T("bool", 3, 4, N=0)]),
     Case("pad_1d", lambda x: F.pad(x, (2, 1), mode="reflect"), [T("f32", 2, 3, 5, N=0)]),

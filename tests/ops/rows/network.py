@@ -47,6 +47,8 @@ ROWS = [
     Case("inner", torch.inner, [T("f32", 2, 3, 4, N=0), T("f32", 5, 4)]),
     Case("outer", torch.outer, [T("f32", 3, N=0), T("f32", 4)]),
     Case("addmm", lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), [T("f32", 5), X, T("f32", 4, 5)]),
+    Case("addmm_f64", lambda c, a, b: torch.addmm(c, a, b, beta=0.1, alpha=0.3),
+         [T("f64", 5), T("f64", 3, 4, N=0), T("f64", 4, 5)]),
     Case("addmm_beta_zero", lambda c, a, b: torch.addmm(c * float("nan"), a, b, beta=0), [T("f32", 5), X, T("f32", 4, 5)]),
     Case("addmm_i64", torch.addmm, [T("i64", 5), T("i64", 3, 4, N=0), T("i64", 4, 5)]),
     Case("addbmm", torch.addbmm, [T("f32", 3, 5), T("f32", 2, 3, 4, N=0), T("f32", 2, 4, 5, N=0)]),
@@ -91,6 +93,12 @@ ROWS = [
     Case("rms_norm_plain", lambda x: F.rms_norm(x, (4, 2), eps=0.1), [T("f32", 3, 4, 2, N=0)], tol=(1e-4, 1e-5)),
     conv_row("instance_norm", lambda: nn.InstanceNorm2d(4, affine=True), IMAGE),
     conv_row("rms_norm", lambda: nn.RMSNorm(8), SEQUENCE),
+    *[Case(f"weight_norm_{'_'.join(map(str, shape))}_{dim}".replace("-", "m"), lambda v, g, d=dim: torch._weight_norm(v, g, d),
+           [T("f32", *shape), T("f32", *g)])
+      for shape, dim, g in (((5,), 0, (5,)), ((5,), -1, ()), ((3, 4), -2, (3, 1)), ((3, 4, 2), 1, (1, 4, 1)),
+                            ((3, 4, 2), -1, ()), ((3, 4, 2), 2, (1, 1, 2)))],
+    Case("batch_norm_f64", lambda x, m, v: F.batch_norm(x, m, v),
+         [T("f64", 3, 4, N=0), T("f64", 4), T("f64", 4, low=0, high=1e-6)]),
     conv_row("weight_norm", lambda: nn.utils.weight_norm(nn.Linear(8, 3)), SEQUENCE),
     # attention
     Case("attention", F.scaled_dot_product_attention, [Q, K, V], tol=(1e-4, 1e-5)),

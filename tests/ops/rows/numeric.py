@@ -16,6 +16,8 @@ ROWS = [
     Case("copysign_zero", lambda x, y: torch.copysign(x, y), [torch.ones(2), torch.tensor([0.0, -0.0])]),
     Case("copysign_scalar", lambda x: torch.copysign(x, -1.0), [I]),
     Case("sgn", lambda x: torch.sgn(x), [X]),
+    *[Case(f"{f.__name__}_special{'_f64' if x is S64 else ''}", lambda x, f=f: f(x), [x])
+      for f in (torch.sign, torch.sgn) for x in (SPECIAL, S64)],
     Case("angle", lambda x: torch.angle(x), [X]),
     Case("angle_i64", lambda x: torch.angle(x), [I]),
     Case("heaviside", lambda x, v: torch.heaviside(x.round(), v), [X, T("f32", 4)]),

@@ -91,4 +91,12 @@ ROWS = [
     Case("nanmean", lambda x: x.nanmean(1), [WITH_NAN]),
     Case("count_nonzero", lambda x: torch.count_nonzero(x, dim=1), [I]),
     Case("count_nonzero_all", lambda x: torch.count_nonzero(x), [I]),
+    # an empty list of axes is none of them here, and all of them elsewhere
+    Case("no_axes", lambda x: (torch.any(x, dim=()), torch.all(x, dim=())), [B]),
+    Case("empty_axes", lambda x: (x.sum(dim=()), x.amax(dim=()), x.mean(dim=()), x.var(dim=())), [X]),
+    # neither sums nor counts of half types fit into them
+    *[Case(f"{f.__name__}_f16", lambda x, f=f: f(x, dim=0), [T("f16", 300, 3, low=200, high=900, N=0)])
+      for f in (torch.mean, torch.var, torch.std)],
+    Case("mean_f16_all", lambda x: x.mean(), [T("f16", 300, 300, low=1, high=2, N=0)]),
+    Case("norm_f16", lambda x: torch.linalg.vector_norm(x, 3, dim=0), [T("f16", 300, 3, low=-30, high=30, N=0)]),
 ]

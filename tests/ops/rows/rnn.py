@@ -45,10 +45,16 @@ ROWS = [
     Case("lstm_state", build(nn.LSTM, 4, 3), [STEPS, (T("f32", 1, 2, 3, N=1), T("f32", 1, 2, 3, N=1))], tol=(1e-4, 1e-5)),
     Case("gru_state", build(nn.GRU, 4, 3), [STEPS, T("f32", 1, 2, 3, N=1)], tol=(1e-4, 1e-5)),
     Case("lstm_unbatched", build(nn.LSTM, 4, 3), [T("f32", 5, 4)], tol=(1e-4, 1e-5)),
+    *[Case(f"lstm_projected_{layers}{'_both' if both else ''}", build(nn.LSTM, 4, 5, layers, proj_size=3, bidirectional=both),
+           [MOVING], tol=(1e-4, 1e-5), modes=("export", "trace")) for layers, both in ((1, False), (2, True))],
+    Case("lstm_projected_state", build(nn.LSTM, 4, 5, proj_size=2, bias=False),
+         [STEPS, (T("f32", 1, 2, 2, N=1), T("f32", 1, 2, 5, N=1))], tol=(1e-4, 1e-5)),
     Case("lstm_cell", build(nn.LSTMCell, 4, 3), [T("f32", 2, 4, N=0)], tol=(1e-4, 1e-5)),
     Case("gru_cell", build(nn.GRUCell, 4, 3), [T("f32", 2, 4, N=0), T("f32", 2, 3, N=0)], tol=(1e-4, 1e-5)),
     Case("rnn_cell", build(nn.RNNCell, 4, 3), [T("f32", 2, 4, N=0)], tol=(1e-4, 1e-5)),
     *[Case(f"packed_{kind.__name__.lower()}", Packed(kind, bidirectional=both),
            [T("f32", 3, 5, 4), torch.tensor([5, 3, 2])], since=11, tol=(1e-4, 1e-5), modes=("trace",))
       for kind, both in ((nn.LSTM, True), (nn.GRU, False))],
+    Case("packed_lstm_projected", Packed(nn.LSTM, bidirectional=True, proj_size=2),
+         [T("f32", 3, 5, 4), torch.tensor([5, 3, 2])], since=11, tol=(1e-4, 1e-5), modes=("trace",)),
 ]
