@@ -116,19 +116,10 @@ void Builder::SetSource(std::string scope, int32_t source) {
   source_ = source;
 }
 
-std::string Builder::UniqueName(std::string base) {
-  while (true) {
-    const int count = names_[base]++;
-    if (count == 0) return base;
-    std::string candidate = absl::StrCat(base, "_", count);
-    if (names_.emplace(candidate, 1).second) return candidate;
-  }
-}
-
 Value* Builder::NewValue(std::string name, ValueType type) {
   auto value = std::make_unique<Value>();
   value->id = next_id_++;
-  value->name = UniqueName(std::move(name));
+  if (!name.empty()) value->name = names_.Make(name);
   value->type = std::move(type);
   model_->values.push_back(std::move(value));
   return model_->values.back().get();
@@ -160,15 +151,12 @@ const Node& Builder::Append(absl::string_view domain, absl::string_view op_type,
   auto node = std::make_unique<Node>();
   node->domain = std::string(domain);
   node->op_type = std::string(op_type);
-  node->name = UniqueName(absl::StrCat(scope_, "/", op_type));
+  node->scope = scope_;
   node->source = source_;
   node->attrs = std::move(attrs);
   for (const Val input : inputs) node->inputs.push_back(input.get());
   while (!node->inputs.empty() && node->inputs.back() == nullptr) node->inputs.pop_back();
-  for (size_t i = 0; i < types.size(); ++i) {
-    const std::string suffix = i == 0 ? "_output" : absl::StrCat("_output_", i);
-    node->outputs.push_back(NewValue(node->name + suffix, types[i]));
-  }
+  for (const ValueType& type : types) node->outputs.push_back(NewValue("", type));
   Graph& graph = *scopes_.back()->graph;
   graph.nodes.push_back(std::move(node));
   return *graph.nodes.back();
@@ -197,7 +185,7 @@ Val Builder::Output(Val x, std::string name) {
     x = Copy(x);
     if (x) outputs_.insert(x.get());
   }
-  if (x) x.get()->name = UniqueName(std::move(name));
+  if (x) x.get()->name = names_.Make(name);
   return x;
 }
 
@@ -344,9 +332,8 @@ Val Builder::Constant(std::shared_ptr<const TensorLiteral> literal) {
   key += literal->bytes;
   Value*& value = constants_[key];
   if (value == nullptr) {
-    value = NewValue("constant", ValueType{.dtype = literal->dtype,
-                                           .shape = Shape(literal->shape.begin(),
-                                                          literal->shape.end())});
+    Shape shape(literal->shape.begin(), literal->shape.end());
+    value = NewValue("", ValueType{.dtype = literal->dtype, .shape = std::move(shape)});
     value->literal = std::move(literal);
     model_->initializers.push_back(value);
   }

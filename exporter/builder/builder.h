@@ -23,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "exporter/builder/model.h"
 #include "exporter/builder/op_schemas.h"
+#include "exporter/ir/unique_names.h"
 
 namespace rules_onnx::builder {
 
@@ -86,7 +87,7 @@ class Builder {
   absl::Status TakeStatus();
 
   // ---- where new nodes belong
-  // Names of new nodes and values start with `scope` ("/features/0"); `source` is an ir node's id.
+  // `scope` ("/features/0") is what names of new nodes start with; `source` is an ir node's id.
   void SetSource(std::string scope, int32_t source);
 
   // ---- any operator
@@ -194,14 +195,12 @@ class Builder {
   // reused outside.
   std::shared_ptr<Graph> Subgraph(std::string name, const std::function<void(Graph*)>& inputs,
                                   const std::function<Vals()>& body);
-  // A formal input of the innermost open graph.
+  // A formal input of the innermost open graph. Names of inputs, weights and formal inputs are made
+  // unique by a suffix; nodes and other values are named by OrderAndName.
   Val SubgraphInput(Graph* graph, std::string name, ValueType type);
 
   // Axis in [0, rank): a failure otherwise.
   int64_t NormalizeAxis(int64_t axis, int rank);
-
-  // A name that no value or node has yet: `base`, `base_1`, ….
-  std::string UniqueName(std::string base);
 
  private:
   struct Scope;  // equal nodes of one open graph
@@ -223,7 +222,7 @@ class Builder {
   std::string scope_;
   int32_t source_ = -1;
   int32_t next_id_ = 0;
-  std::map<std::string, int> names_;                // base → next suffix
+  ir::UniqueNames names_;                           // of the values that the program names
   std::set<Value*> outputs_;                        // named by Output
   std::map<std::string, Value*> constants_;         // content → initializer
   std::vector<std::unique_ptr<Scope>> scopes_;      // open graphs, outermost first

@@ -36,7 +36,7 @@ struct ValueType {
 
 struct Value {
   int32_t id = 0;       // unique in the model, in order of creation
-  std::string name;     // unique in the model
+  std::string name;     // unique in the model; empty until OrderAndName where the program gives none
   ValueType type;
   // An initializer: a small constant, or weight number `weight` of the ir graph.
   std::shared_ptr<const TensorLiteral> literal;
@@ -49,7 +49,8 @@ using Attrs = std::vector<Attr>;
 struct Node {
   std::string domain;   // "" is ai.onnx
   std::string op_type;
-  std::string name;
+  std::string scope;            // where the program has it: "/features/0"
+  std::string name;             // given by OrderAndName
   std::vector<Value*> inputs;   // nullptr: an optional input left out
   std::vector<Value*> outputs;  // nullptr: an optional output left out
   Attrs attrs;

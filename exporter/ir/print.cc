@@ -61,7 +61,9 @@ std::string ElementText(DType dtype, const char* bytes) {
   }
 }
 
-std::string LiteralText(const TensorLiteral& literal) {
+}  // namespace
+
+std::string PrintLiteral(const TensorLiteral& literal) {
   std::string text(DTypeName(literal.dtype));
   text += ShapeToString(Shape(literal.shape.begin(), literal.shape.end()));
   text += "{";
@@ -74,6 +76,8 @@ std::string LiteralText(const TensorLiteral& literal) {
   if (count > kMaxElements) text += ", …";
   return text + "}";
 }
+
+namespace {
 
 // Value names: without a graph, as if every name were unique.
 class Names {
@@ -164,7 +168,7 @@ class Printer {
     }
     if (arg.is_string()) return absl::StrCat("'", absl::CEscape(arg.as_string()), "'");
     if (arg.is_dtype()) return std::string(DTypeName(arg.as_dtype()));
-    if (arg.is_literal()) return LiteralText(arg.literal());
+    if (arg.is_literal()) return PrintLiteral(arg.literal());
     return absl::StrCat("[", ArgsText(arg.list()), "]");
   }
 

@@ -23,6 +23,8 @@ std::string PrintGraph(const Graph& graph, const PrintOptions& options = {});
 // The node's line without its blocks and comment; values print as `%name` where the name is an
 // identifier.
 std::string PrintNode(const Node& node);
+// A literal as in PrintGraph.
+std::string PrintLiteral(const TensorLiteral& literal);
 
 }  // namespace rules_onnx::ir
 

@@ -11,6 +11,7 @@
 #include "exporter/builder/dce.h"
 #include "exporter/builder/join_sizes.h"
 #include "exporter/builder/literal.h"
+#include "exporter/builder/order.h"
 #include "exporter/ir/print.h"
 #include "exporter/lowering/lowered_values.h"
 #include "exporter/lowering/op.h"
@@ -192,7 +193,7 @@ void Lowering::StandIn(const ir::Node& node) {
   for (const ir::Value* output : node.outputs) {
     const ir::Type& type = output->type;
     if (!type.is_tensor() || type.dtype == DType::kUndefined || ir::IsQuantized(type.dtype)) continue;
-    Set(output, builder_.Input(builder_.UniqueName("lost"), TypeOf(type)));
+    Set(output, builder_.Input("lost", TypeOf(type)));
   }
 }
 
@@ -331,6 +332,7 @@ absl::StatusOr<builder::Model> LowerGraphWithValues(const ir::Graph& graph,
   *values = CollectValues(lowering);
   builder::JoinSizes(&model);
   builder::RemoveUnused(&model);
+  builder::OrderAndName(&model);
   return model;
 }
 

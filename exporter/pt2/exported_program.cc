@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/ir/unique_names.h"
 #include "exporter/pt2/archive.h"
 #include "exporter/pt2/importer.h"
 #include "exporter/pt2/symbols.h"
@@ -20,20 +20,6 @@ namespace {
 using ir::Arg;
 
 constexpr uint64_t kLargestLiteral = 1024;
-
-// Names of one graph's inputs, outputs and weights.
-class UniqueNames {
- public:
-  // The name itself where it is free, else with a number.
-  std::string Take(const std::string& name) {
-    std::string unique = name;
-    for (int i = 1; !taken_.insert(unique).second; ++i) unique = absl::StrCat(name, "_", i);
-    return unique;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
 
 class ProgramReader {
  public:
@@ -118,7 +104,7 @@ class ProgramReader {
   }
 
   ir::Value* AddWeight(const InputSpec& spec, std::unique_ptr<weights::TensorSource> source) {
-    const std::string name = names_.Take(spec.target);
+    const std::string name = names_.Make(spec.target);
     ir::Value* const value = program_.graph.NewValue(TypeOfInput(spec), name);
     program_.graph.weights.push_back(
         {.value = value, .name = name, .is_parameter = spec.kind == InputSpec::Kind::kParameter});
@@ -149,7 +135,7 @@ class ProgramReader {
       if (spec.kind != InputSpec::Kind::kUser) continue;
       const auto info = def_.graph.values.find(spec.name);
       if (info == def_.graph.values.end()) continue;  // a number or None that the export fixed
-      ir::Value* const value = program_.graph.NewValue(info->second.type, names_.Take(paths[i]));
+      ir::Value* const value = program_.graph.NewValue(info->second.type, names_.Make(paths[i]));
       program_.graph.main.params.push_back(value);
       const Arg& known = info->second.known;
       (*inputs)[i] = known.is_none() ? Arg(value) : known;
@@ -189,7 +175,7 @@ class ProgramReader {
         continue;
       }
       graph.main.results.push_back(results[i]);
-      graph.output_names.push_back(names_.Take(paths[i]));
+      graph.output_names.push_back(names_.Make(paths[i]));
     }
   }
 
@@ -205,7 +191,7 @@ class ProgramReader {
   diagnostics::Diagnostics* diagnostics_;
   capture::Program program_;
   Emitter emitter_;
-  UniqueNames names_;
+  ir::UniqueNames names_;  // of inputs, outputs and weights
 };
 
 }  // namespace
