@@ -1,18 +1,21 @@
 #include "exporter/cli/capture_stage.h"
 
+#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/cli/program_kind.h"
 #include "exporter/cli/symbol_names.h"
 #include "exporter/cli/torch_child.h"
+#include "exporter/ir/print.h"
 #include "exporter/pt2/exported_program.h"
 
 namespace rules_onnx::cli {
 namespace {
 
-absl::Status CaptureExportedProgram(const Options& options, const capture::CapturePaths& paths,
-                                    diagnostics::Diagnostics* diagnostics) {
+// The program as the file has it, its axes named. Complete only where `diagnostics` has no errors.
+absl::StatusOr<capture::Program> ReadExportedProgram(const Options& options,
+                                                     diagnostics::Diagnostics* diagnostics) {
   if (options.training == "train") {
     return absl::InvalidArgumentError(absl::StrCat(
         "--training train: ", options.model,
@@ -20,6 +23,16 @@ absl::Status CaptureExportedProgram(const Options& options, const capture::Captu
   }
   absl::StatusOr<capture::Program> program =
       pt2::ReadExportedProgram(options.model, {}, diagnostics);
+  if (!program.ok() || diagnostics->has_errors()) return program;
+  const absl::Status status = NameSymbols(options.inputs.items, options.dynamic_axes,
+                                          options.allow_frozen_shapes, &program->graph, diagnostics);
+  if (!status.ok()) return status;
+  return program;
+}
+
+absl::Status CaptureExportedProgram(const Options& options, const capture::CapturePaths& paths,
+                                    diagnostics::Diagnostics* diagnostics) {
+  absl::StatusOr<capture::Program> program = ReadExportedProgram(options, diagnostics);
   if (!program.ok()) return program.status();
   if (diagnostics->has_errors()) return absl::OkStatus();
   capture::CaptureOptions capture_options;
@@ -28,9 +41,6 @@ absl::Status CaptureExportedProgram(const Options& options, const capture::Captu
   capture_options.do_constant_folding = options.do_constant_folding;
   capture_options.allow_frozen_shapes = options.allow_frozen_shapes;
   capture_options.input_names = options.input_names;
-  const absl::Status status = NameSymbols(options.inputs.items, options.dynamic_axes,
-                                          options.allow_frozen_shapes, &program->graph, diagnostics);
-  if (!status.ok()) return status;
   return capture::FinishCapture(*std::move(program), capture_options, paths, diagnostics);
 }
 
@@ -66,6 +76,23 @@ absl::Status CaptureProgram(const Options& options, const capture::CapturePaths&
     return CaptureExportedProgram(options, paths, diagnostics);
   }
   return RunTorchCapture(options, TorchCaptureArguments(options, paths), messages);
+}
+
+absl::Status PrintProgram(const Options& options, diagnostics::Diagnostics* diagnostics) {
+  const absl::StatusOr<ProgramKind> kind = DetectProgram(options.model);
+  if (!kind.ok()) return kind.status();
+  if (*kind == ProgramKind::kTorchScript) {
+    std::vector<std::string> arguments = TorchCaptureArguments(options, {});
+    arguments.insert(arguments.end(), {"--graph-stage", "raw"});
+    std::string messages;
+    const absl::Status status = RunTorchCapture(options, arguments, &messages);
+    std::cerr << messages;
+    return status;
+  }
+  const absl::StatusOr<capture::Program> program = ReadExportedProgram(options, diagnostics);
+  if (!program.ok()) return program.status();
+  std::cout << ir::PrintGraph(program->graph, {.debug = &program->debug});
+  return absl::OkStatus();
 }
 
 }  // namespace rules_onnx::cli

@@ -18,6 +18,9 @@ namespace rules_onnx::cli {
 absl::Status CaptureProgram(const Options& options, const capture::CapturePaths& paths,
                             std::string* messages, diagnostics::Diagnostics* diagnostics);
 
+// Prints the program's graph as its file has it, before any pass.
+absl::Status PrintProgram(const Options& options, diagnostics::Diagnostics* diagnostics);
+
 // The arguments of onnx-capture-torch for the options that differ from their defaults.
 std::vector<std::string> TorchCaptureArguments(const Options& options,
                                                const capture::CapturePaths& paths);

@@ -24,13 +24,6 @@ absl::Status RunLower(const Options& options, diagnostics::Diagnostics* diagnost
                           debug_unused ? absl::StrCat(options.debug, "\n") : "");
 }
 
-absl::Status RunPrint(const Options& options, diagnostics::Diagnostics*) {
-  const absl::StatusOr<Captured> captured = ReadCaptured(options.graph, options.debug);
-  if (!captured.ok()) return captured.status();
-  std::cout << ir::PrintGraph(captured->graph, {.debug = &captured->debug});
-  return absl::OkStatus();
-}
-
 absl::Status RunOps(const Options& options, diagnostics::Diagnostics*) {
   std::cout << (options.json ? OpsJson() : OpsText());
   return absl::OkStatus();

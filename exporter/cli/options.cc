@@ -17,55 +17,57 @@ std::vector<OptionRow> MakeTable() {
   using enum Stage;
   const unsigned capture = kExport | kCapture;
   const unsigned lower = kExport | kLower;
+  const unsigned program = capture | kVerify | kPrint;  // what reads one
+  const unsigned lowered = lower | kPrint;              // what makes a model of it
   return {
-      {"model", &Options::model, kInputStage, capture | kVerify, capture | kVerify,
+      {"model", &Options::model, kInputStage, program, capture | kVerify,
        "Program: TorchScript (.pt) or ExportedProgram (.pt2). Which of them, its content tells."},
-      {"inputs", &Options::inputs, kInputStage, capture | kVerify, 0,
+      {"inputs", &Options::inputs, kInputStage, program, 0,
        "Example inputs: a spec such as x:float32[N=10,3,224,224], or a file (.pt, .npz, .npy, "
        ".pb). Repeats. An ExportedProgram needs none: specs are checked against it and name its axes, "
        "and export reads no file."},
-      {"dynamic_axes", &Options::dynamic_axes, kCaptureStage, capture | kVerify, 0,
+      {"dynamic_axes", &Options::dynamic_axes, kCaptureStage, program, 0,
        "Axes of unknown size, as JSON: {\"x\": {\"0\": \"N\"}} by name or position of the input, "
        "or [{\"0\": \"N\"}, null] with an entry for each tensor. Equal names mean equal sizes."},
-      {"input_names", &Options::input_names, kCaptureStage, capture, 0,
+      {"input_names", &Options::input_names, kCaptureStage, capture | kPrint, 0,
        "Names of the graph's inputs, then of its parameters, in order; a shorter list names the "
        "first ones."},
-      {"training", &Options::training, kCaptureStage, capture | kVerify, 0,
+      {"training", &Options::training, kCaptureStage, program, 0,
        "Whether Dropout and BatchNormalization are exported as in training; preserve takes each "
        "module's own mode.",
        {"eval", "preserve", "train"}},
-      {"do_constant_folding", &Options::do_constant_folding, kCaptureStage, capture | kVerify, 0,
+      {"do_constant_folding", &Options::do_constant_folding, kCaptureStage, program, 0,
        "Computes constant parts of the graph, and folds batch normalization into convolutions."},
-      {"allow_frozen_shapes", &Options::allow_frozen_shapes, kCaptureStage, capture | kVerify, 0,
+      {"allow_frozen_shapes", &Options::allow_frozen_shapes, kCaptureStage, program, 0,
        "Sizes that the program froze are warnings instead of errors."},
-      {"torch_libraries", &Options::torch_libraries, kInputStage, capture | kVerify, 0,
+      {"torch_libraries", &Options::torch_libraries, kInputStage, program, 0,
        "Shared objects that register operators with PyTorch, for a TorchScript program that uses "
        "them, and to run a program of either kind. Repeats.", {}, "torch_library"},
-      {"opsets", &Options::opsets, kInputStage, lower, 0,
+      {"opsets", &Options::opsets, kInputStage, lowered, 0,
        "ONNX opsets, 9 to 28, each a model of its own.", {}, "opset"},
       {"external_data", &Options::external_data, kInputStage, lower, 0,
        "Where tensors of 1 kB and more lie: in the model (none), in one file beside it (single), "
        "in a file each (per_tensor), or in the weights file that capture wrote, for all opsets "
        "together (shared).",
        {"none", "single", "per_tensor", "shared"}},
-      {"output_names", &Options::output_names, kLowerStage, lower, 0,
+      {"output_names", &Options::output_names, kLowerStage, lowered, 0,
        "Names of the graph's outputs, in order; a shorter list names the first ones."},
-      {"operator_export_type", &Options::operator_export_type, kLowerStage, lower | kVerify, 0,
+      {"operator_export_type", &Options::operator_export_type, kLowerStage, lowered | kVerify, 0,
        "What becomes of an operator without an ONNX form: refused (onnx), an ATen node "
        "(aten_fallback), a custom operator (fallthrough); aten and raw write every operator as "
        "captured.",
        {"onnx", "aten", "aten_fallback", "raw", "fallthrough"}},
-      {"custom_opsets", &Options::custom_opsets, kLowerStage, lower, 0,
+      {"custom_opsets", &Options::custom_opsets, kLowerStage, lowered, 0,
        "Versions of custom operator domains: domain=version."},
-      {"plugins", &Options::plugins, kInputStage, lower | kVerify, 0,
+      {"plugins", &Options::plugins, kInputStage, lowered | kVerify, 0,
        "Shared objects with lowerings, which come before the built-in ones "
        "(exporter/plugin/plugin.h). Repeats.", {}, "plugin"},
-      {"op_mapping", &Options::op_mapping, kInputStage, lower | kVerify, 0,
+      {"op_mapping", &Options::op_mapping, kInputStage, lowered | kVerify, 0,
        "Files that map operators to nodes of custom domains, in JSON (exporter/plugin/host/mapping.h). "
        "Repeats."},
-      {"export_params", &Options::export_params, kLowerStage, lower, 0,
+      {"export_params", &Options::export_params, kLowerStage, lowered, 0,
        "False: parameters become graph inputs without values."},
-      {"keep_initializers_as_inputs", &Options::keep_initializers_as_inputs, kLowerStage, lower, 0,
+      {"keep_initializers_as_inputs", &Options::keep_initializers_as_inputs, kLowerStage, lowered, 0,
        "True: initializers are graph inputs as well."},
       {"check", &Options::check, kLowerStage, lower, 0,
        "Runs the ONNX checker with full type and shape inference; a model that fails is an error."},
@@ -77,18 +79,22 @@ std::vector<OptionRow> MakeTable() {
       {"output", &Options::output, kFileStage, lower, lower,
        "The ONNX file. With several opsets its name holds {opset}."},
       {"graph", &Options::graph, kFileStage, kCapture | kLower | kPrint,
-       kCapture | kLower | kPrint, "The captured graph."},
+       kCapture | kLower, "The captured graph; print takes a --model instead, too."},
       {"weights", &Options::weights, kFileStage, kCapture | kLower, kCapture,
        "The captured weights. To lower with external data shared they are not needed."},
       {"debug", &Options::debug, kFileStage, kCapture | kLower | kPrint, kCapture,
        "Source locations of the captured graph, for messages, doc strings and print."},
+      {"stage", &Options::stage, kFileStage, kPrint, 0,
+       "Which graph: as the program has it (captured), with writes made plain and constants folded "
+       "(functionalized), or the ONNX graph at --opset (onnx).",
+       {"captured", "functionalized", "onnx"}},
       {"weights_name", &Options::weights_name, kFileStage, lower, 0,
        "With external data shared: the weights file's name beside the model. Default for export: "
        "the output's, with the ending .weights."},
       {"unused_inputs", &Options::unused_inputs, kFileStage, kLower, 0,
        "A file to which to write the paths of the files given that had no effect on the output, "
        "one a line (Bazel's unused_inputs_list)."},
-      {"torch_capture", &Options::torch_capture, kFileStage, capture | kVerify, 0,
+      {"torch_capture", &Options::torch_capture, kFileStage, program, 0,
        "The program onnx-capture-torch, which reads TorchScript. Default: beside this program."},
       {"cache_dir", &Options::cache_dir, kFileStage, capture, 0,
        "A folder to keep results in and to take them from. Default: $RULES_ONNX_CACHE_DIR; none "

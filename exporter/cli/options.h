@@ -79,6 +79,8 @@ struct Options {
   std::string rtol = "1e-4";
   std::string atol = "1e-5";
 
+  std::string stage = "functionalized";  // print
+
   bool json = false;  // verify, ops
 };
 

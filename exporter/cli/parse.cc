@@ -41,8 +41,10 @@ constexpr Subcommand kSubcommands[] = {
     {kVerify, "verify", "Compares ONNX models, in ONNX Runtime, with the program.",
      "Example:\n"
      "  onnx-export verify --model net.pt --inputs 'x:float32[N=10,3]' --onnx net.onnx\n"},
-    {kPrint, "print", "Prints a captured graph for a person.",
+    {kPrint, "print", "Prints the graph at a station of its way, for a person.",
      "Example:\n"
+     "  onnx-export print --model net.pt --inputs 'x:float32[N=10,3]' --stage onnx --opset 18\n"
+     "  onnx-export print --model net.pt2 --stage captured\n"
      "  onnx-export print --graph net.graph --debug net.debug\n"},
     {kOps, "ops", "Lists the operators that can be exported.",
      "Examples:\n"

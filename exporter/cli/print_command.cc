@@ -1,0 +1,76 @@
+// print: the graph at a station of its way, as text.
+
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporter/builder/print.h"
+#include "exporter/cli/capture_stage.h"
+#include "exporter/cli/commands.h"
+#include "exporter/cli/lower_stage.h"
+#include "exporter/cli/temporary_folder.h"
+#include "exporter/ir/print.h"
+
+namespace rules_onnx::cli {
+namespace {
+
+absl::StatusOr<Captured> Capture(const Options& options, diagnostics::Diagnostics* diagnostics) {
+  const TemporaryFolder temporary;
+  if (!temporary.status().ok()) return temporary.status();
+  const capture::CapturePaths paths{temporary.File("graph"), temporary.File("weights"),
+                                    temporary.File("debug")};
+  std::string messages;
+  const absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
+  std::cerr << messages;
+  if (!status.ok()) return status;
+  if (diagnostics->has_errors()) return absl::CancelledError("");
+  return ReadCaptured(paths.graph, paths.debug);
+}
+
+// Node of the captured graph → "net.py:12".
+std::map<int32_t, std::string> Places(const ir::DebugInfo& debug) {
+  std::map<int32_t, std::string> places;
+  for (const auto& [node, location] : debug) {
+    if (!location.file.empty()) places[node] = absl::StrCat(location.file, ":", location.line);
+  }
+  return places;
+}
+
+absl::Status PrintOnnx(const Captured& captured, const Options& options,
+                       diagnostics::Diagnostics* diagnostics) {
+  for (const int opset : options.opsets) {
+    std::vector<lowering::LoweredValue> values;
+    const absl::StatusOr<builder::Model> model =
+        LowerToModel(captured, options, opset, diagnostics, &values);
+    if (!model.ok()) return model.status();
+    std::cout << builder::PrintModel(*model, Places(captured.debug));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunPrint(const Options& options, diagnostics::Diagnostics* diagnostics) {
+  if (options.model.empty() == options.graph.empty()) {
+    return absl::InvalidArgumentError("print takes either a --model or a --graph");
+  }
+  if (options.stage == "captured") {
+    if (options.model.empty()) {
+      return absl::InvalidArgumentError("--stage captured: a --graph has gone through the passes "
+                                        "already; give the --model");
+    }
+    return PrintProgram(options, diagnostics);
+  }
+  const absl::StatusOr<Captured> captured = options.graph.empty()
+                                                ? Capture(options, diagnostics)
+                                                : ReadCaptured(options.graph, options.debug);
+  if (!captured.ok()) return captured.status();
+  if (options.stage == "onnx") return PrintOnnx(*captured, options, diagnostics);
+  std::cout << ir::PrintGraph(captured->graph, {.debug = &captured->debug});
+  return absl::OkStatus();
+}
+
+}  // namespace rules_onnx::cli
