@@ -65,7 +65,8 @@ def sizes_to_try(network):
     step = {"H": 32, "W": 64}  # image axes stay multiples of what a network halves
     moved = {name: network.sizes[name] + step.get(name, 1 + 2 * i) for i, name in enumerate(names)}
     first = {names[0]: moved[names[0]]}
-    return [network.sizes, network.sizes | first, network.sizes | moved]
+    smaller = {name: max(2, size // 2) for name, size in network.sizes.items() if name in names and name not in step}
+    return [network.sizes, network.sizes | first, network.sizes | moved, network.sizes | smaller]
 
 
 def load(path):

@@ -62,6 +62,21 @@ bool HoldsConstant(const torch::jit::Node* node) {
       });
 }
 
+bool SameForm(const Observed& a, const Observed& b) {
+  if (a.kind != b.kind || a.dtype != b.dtype || a.elements.size() != b.elements.size()) return false;
+  if (a.sizes.has_value() != b.sizes.has_value()) return false;
+  if (a.sizes && a.sizes->size() != b.sizes->size()) return false;
+  return std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), SameForm);
+}
+
+// True if ranks, dtypes and lengths of lists are those of the other run.
+bool SameForms(const RunRecord& a, const RunRecord& b) {
+  return std::all_of(a.values.begin(), a.values.end(), [&](const auto& entry) {
+    const auto other = b.values.find(entry.first);
+    return other == b.values.end() || SameForm(entry.second, other->second);
+  });
+}
+
 }  // namespace
 
 Schedule::Schedule(const ScriptProgram* program, inputs::Inputs inputs, bool allow_frozen_shapes)
@@ -275,6 +290,26 @@ void Schedule::RunAllMoved() {
   }
 }
 
+void Schedule::RunSmaller(const std::string& symbol) {
+  const int64_t n = symbols_[symbol].example;
+  const auto leader = [&](const std::string& name) {
+    const auto with = moves_with_.find(name);
+    return with == moves_with_.end() ? name : with->second;
+  };
+  for (const int64_t size : {int64_t{2}, n / 2, n - 1}) {
+    if (size < 2 || size >= n) continue;
+    Sizes sizes = ExampleSizes();
+    for (auto& [other, value] : sizes) {
+      if (leader(other) == leader(symbol)) value = size;
+    }
+    const bool failed = RunAt(sizes, {}, {}).has_value();
+    if (restart_) return;
+    if (failed) continue;
+    if (SameForms(runs_.back().record, runs_.front().record)) return;
+    runs_.pop_back();
+  }
+}
+
 // Numbers among the inputs are graph inputs: what follows from them must be seen to move.
 void Schedule::RunNumberInputs() {
   std::vector<std::string> paths;
@@ -305,6 +340,9 @@ absl::Status Schedule::RunSizes(diagnostics::Diagnostics* diagnostics) {
       if (restart_) break;
     }
     if (!restart_) RunAllMoved();
+    for (const auto& [symbol, known] : symbols_) {
+      if (!restart_) RunSmaller(symbol);
+    }
     if (!restart_) RunNumberInputs();
     if (!restart_) return absl::OkStatus();
     meta_ = false;

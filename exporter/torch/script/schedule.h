@@ -5,7 +5,9 @@
 //    which the program runs, or the size that the user names; if it runs at none, together with the
 //    axes of equal size, then with one other axis, both doubled;
 // 3. with all axes moved at once by different odd amounts, a little and far;
-// 4. for each node whose outcome values decide, with that outcome changed: a size or number one
+// 4. with each axis alone at a smaller size, for what only a small axis moves (x[:4]): 2, N/2 or N-1,
+//    the first at which the program runs and its values keep their ranks and lengths;
+// 5. for each node whose outcome values decide, with that outcome changed: a size or number one
 //    larger, a condition inverted, an iteration more.
 // On meta tensors until an operator needs a value, then all over again on real ones.
 #ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_SCHEDULE_H_
@@ -31,11 +33,11 @@ class Schedule {
  public:
   Schedule(const ScriptProgram* program, inputs::Inputs inputs, bool allow_frozen_shapes);
 
-  // Runs 1 to 3. Errors: the program fails on the inputs; an axis is frozen, unless that is
+  // Runs 1 to 4. Errors: the program fails on the inputs; an axis is frozen, unless that is
   // allowed: then the axis is static from here on, with a warning.
   absl::Status RunSizes(diagnostics::Diagnostics* diagnostics);
 
-  // Run 4 for points that it was not done for yet. False if there are none.
+  // Run 5 for points that it was not done for yet. False if there are none.
   bool RunPoints(const std::vector<DynamicPoint>& points);
 
   const std::vector<Run>& runs() const { return runs_; }
@@ -57,6 +59,7 @@ class Schedule {
   bool RunCoupled(const std::string& symbol, const std::vector<int64_t>& candidates);
   void Distrust(const std::string& symbol);
   void RunAllMoved();
+  void RunSmaller(const std::string& symbol);
   void RunNumberInputs();
   void Freeze(const std::string& symbol);
   std::string Explain(const RunFailure& failure) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -81,19 +82,38 @@ void AddWindows(const ir::Node& node, std::vector<DimHints>* hints) {
   }
 }
 
+// The constant, `otherwise` where the argument is None; nullopt where it is computed.
+std::optional<int64_t> IntOr(const ir::Arg* arg, int64_t otherwise) {
+  if (arg == nullptr || arg->is_none()) return otherwise;
+  return arg->is_int() ? std::optional(arg->as_int()) : std::nullopt;
+}
+
 void AddSlice(const ir::Node& node, std::vector<DimHints>* hints) {
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   const ir::Shape* input = ShapeOf(node, "self");
   const auto dim = IntAt(node, "dim", 0), step = IntAt(node, "step", 0);
-  const ir::Arg* start = node.Find("start");
+  const auto start = IntOr(node.Find("start"), 0), end = IntOr(node.Find("end"), kEnd);
   if (input == nullptr || !dim || !step || *step <= 0 || input->size() != hints->size()) return;
-  if (start == nullptr || !(start->is_int() || start->is_none())) return;
+  if (!start || !end) return;
   const auto axis = static_cast<size_t>(*dim < 0 ? *dim + static_cast<int64_t>(input->size()) : *dim);
   if (axis >= input->size()) return;
-  const int64_t from = start->is_int() ? start->as_int() : 0;
-  if (from < 0) return;
-  // Where the slice runs to the end; any other end is refuted by the runs.
-  (*hints)[axis].derived.push_back(
-      Dim::FloorDiv((*input)[axis] + Dim(*step - 1 - from), Dim(*step)));
+  const Dim& size = (*input)[axis];
+  const auto add = [&](const Dim& span) {
+    (*hints)[axis].derived.push_back(Dim::FloorDiv(span + Dim(*step - 1), Dim(*step)));
+  };
+  // A bound as Python clamps it into [0, size].
+  const auto clamp = [&](int64_t bound) {
+    if (bound == 0) return Dim(0);
+    if (bound == kEnd) return size;
+    return bound > 0 ? Dim::Min(size, Dim(bound)) : Dim::Max(size + Dim(bound), Dim(0));
+  };
+  // The plain form where all runs agree with it: x[1:] has size N - 1.
+  if (*start >= 0 && *end == kEnd) add(size - Dim(*start));
+  // One element: a number, or the program fails.
+  if ((*start < *end && *end - 1 == *start) || (*start == -1 && *end == kEnd)) return;
+  if (*start == 0) return add(clamp(*end));
+  if (*start < 0 && *end == kEnd) return add(Dim::Min(size, Dim(-*start)));
+  add(Dim::Max(clamp(*end) - clamp(*start), Dim(0)));
 }
 
 // Sizes that arise by dividing one axis by a number in the arguments.
