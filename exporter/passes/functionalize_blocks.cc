@@ -51,8 +51,15 @@ void Functionalizer::VisitBranch(ir::Node* node, size_t index, Ending* ending) {
 // `place` lies in an enclosing block (or is a branch's own); a later write to one of both may be
 // a write to the other.
 void Functionalizer::LinkToOuter(Place* place, Place* other) {
-  if (other == nullptr || other->root()->depth > memory_.depth()) return;
-  MayShare(place, other);
+  if (other == nullptr) return;
+  Place* root = other->root();
+  if (root->depth <= memory_.depth()) return MayShare(place, root);
+  // The branch's own tensor may share with outer ones.
+  for (Place* dependent : std::vector<Place*>(root->dependents)) {
+    if (dependent->depth <= memory_.depth() && dependent->type.is_tensor()) {
+      MayShare(place, dependent);
+    }
+  }
 }
 
 void Functionalizer::BindIfOutput(const ir::Node& node, size_t index,

@@ -46,6 +46,15 @@ TEST_F(SharingTest, ReadOfTheLastOfThree) {
   EXPECT_THAT(Problems(), HasSubstr("error ambiguous-alias aten::add_.Tensor"));
 }
 
+TEST_F(SharingTest, BranchInABranch) {
+  ir::Value* a = Fresh();
+  ir::Value* b = p_.If(condition_, {kType}, [&] { return std::vector<ir::Arg>{Perhaps(a)}; },
+                       [&] { return std::vector<ir::Arg>{Fresh()}; })[0];
+  Write(b);
+  p_.Output(a);
+  EXPECT_THAT(Problems(), HasSubstr("error ambiguous-alias aten::add_.Tensor"));
+}
+
 TEST_F(SharingTest, OtherReadsAreFree) {
   ir::Value* a = Fresh();
   ir::Value* other = Fresh();
