@@ -124,11 +124,12 @@ Val Covariance(Op& op, int64_t correction) {
   return b.Div(MatMul(b, weighted, b.Transpose(centred, {1, 0})), divisor);
 }
 
-// A number for one variable.
+// PyTorch gives a number for one variable, a single row too.
+bool GivesNumber(Op& op) { return op.OutShape() && op.OutShape()->empty(); }
+
 void Cov(Op& op) {
   const Val matrix = Covariance(op, op.Int("correction"));
-  const bool single = op.Tensor("self").rank() <= 1;
-  op.Return(single ? op.b.Reshape(matrix, std::vector<int64_t>{}) : matrix);
+  op.Return(GivesNumber(op) ? op.b.Reshape(matrix, std::vector<int64_t>{}) : matrix);
 }
 
 // Covariances over the product of both deviations, cut to [−1, 1]; for one variable, c / c.
@@ -136,7 +137,7 @@ void Corrcoef(Op& op) {
   Builder& b = op.b;
   const Val c = Covariance(op, 1);
   if (!c) return;
-  if (op.Tensor("self").rank() <= 1) {
+  if (GivesNumber(op)) {
     return op.Return(b.Reshape(b.Div(c, c), std::vector<int64_t>{}));
   }
   const Val n = b.Size(c, 0);

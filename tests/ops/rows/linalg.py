@@ -127,6 +127,7 @@ ROWS = [
     Case("cov_vector", lambda x: torch.cov(x, correction=0), [V], modes=("trace",)),
     Case("cov_weights", lambda x, f, a: torch.cov(x, fweights=f, aweights=a),
          [T("f32", 3, 6), T("i64", 6, low=1, high=4), T("f32", 6, low=0.1, high=1)], modes=("trace",)),
+    Case("cov_row", lambda x: (torch.cov(x), torch.corrcoef(x)), [T("f32", 1, 6)], modes=("trace",)),
     Case("corrcoef_vector", lambda x: torch.corrcoef(x), [V], modes=("trace",)),
     Case("corrcoef", lambda x: torch.corrcoef(x), [T("f32", 3, 6)], modes=("trace",)),
 ]
