@@ -156,14 +156,14 @@ void DeriveIndex(Op& op) {
 
 // ---------------------------------------------------------------- the table
 
-// A row for each overload that PyTorch has; "" is the one without a name.
+// A row for each overload that PyTorch has for numbers; "" is the one without a name.
 void AddRows(std::vector<Row>* rows, const std::string& op,
              std::initializer_list<const char*> overloads, LoweringFunction function, int since) {
   for (const absl::string_view overload : overloads) {
     const std::string name = absl::StrCat(op, ".", overload);
-    if (ir::FindSchema(overload.empty() ? op : name) != nullptr) {
-      rows->push_back({name, function, since});
-    }
+    const ir::Schema* schema = ir::FindSchema(overload.empty() ? op : name);
+    if (schema == nullptr || schema->args[0].type == "Tensor") continue;
+    rows->push_back({name, function, since});
   }
 }
 

@@ -1,5 +1,6 @@
 """Rows of container.cc and scalar.cc: lists, tuples and numbers in scripted functions."""
 
+import math
 from typing import List, Optional, Tuple
 
 import torch
@@ -102,6 +103,35 @@ def chunks_computed(x: torch.Tensor):
     return parts[0] + parts[1]
 
 
+def divided(x: torch.Tensor):
+    n = x.size(0)
+    return x * (n / 2.5) + float(n) / 7 + n / 4 + 2.5 / n + (n // 2.5) + n % 2.5
+
+
+def mixed_numbers(x: torch.Tensor):
+    n, f = x.size(0), float(x.size(0)) / 3
+    if n > f and f <= n and n != f and not n == f and n >= f and f < n:
+        x = x + 1
+    return x + (n + f) * (n - f) - f * n + n ** f + max(f, float(n))
+
+
+def functions(x: torch.Tensor):
+    n, f = x.size(0), float(x.size(0)) / 40
+    y = math.atan2(n, f) + math.log10(n) + math.tanh(f) + math.log(n, 3) + math.asin(f) + math.acos(f) + math.atan(n)
+    y += math.sinh(f) + math.cosh(f) + math.asinh(n) + math.acosh(n) + math.atanh(f) + math.expm1(f) + math.log1p(f)
+    y += math.degrees(f) + math.radians(n) + math.copysign(f, -n) + math.fabs(-n) + math.erf(f) + math.erfc(f)
+    return x + y + math.lgamma(n) + math.fmod(n, 2.5)
+
+
+def greatest_divisor(x: torch.Tensor):
+    return x + math.gcd(x.size(0) * 6, 21)
+
+
+def shifted(x: torch.Tensor):
+    n = x.size(0)
+    return x + (n << 3) + (n >> 1) + (-n >> 1)
+
+
 def early_return(x: torch.Tensor, n: torch.Tensor):
     if bool(n > 4):
         return x * 2
@@ -161,6 +191,8 @@ ROWS = [
     Case("break_without_end", break_without_end, [M], modes=SCRIPT),
     Case("numbers", numbers, [M], dynamic_since=10, modes=SCRIPT),
     Case("floats", floats, [M], modes=SCRIPT, tol=(1e-5, 1e-5)),
+    *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT, tol=(1e-5, 1e-5))
+      for fn, since in ((divided, 10), (mixed_numbers, 9), (functions, 10), (greatest_divisor, 10), (shifted, 9))],
     Case("chunks_computed", chunks_computed, [M], dynamic_since=11, second={"N": 3}, modes=SCRIPT),
     Case("item_number", item_number, [M, T("i64")], modes=SCRIPT),
 ]
