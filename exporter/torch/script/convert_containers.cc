@@ -397,6 +397,10 @@ bool Converter::ConvertQuery(const JitNode* node) {
     Define(node->output(), Leaf(ir::Arg()));
     return true;
   }
+  if (op == "prim::type" && node->output()->type()->kind() == c10::TypeKind::StringType) {
+    Define(node->output(), Leaf(std::string("cpu")));  // of a device
+    return true;
+  }
   static const std::set<std::string> kFalse = {
       "prim::is_cuda", "prim::is_sparse", "prim::is_mkldnn", "prim::is_vulkan", "prim::is_ipu",
       "prim::is_mps", "prim::is_xla", "prim::is_sparse_csr",

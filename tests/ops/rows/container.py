@@ -132,6 +132,10 @@ def shifted(x: torch.Tensor):
     return x + (n << 3) + (n >> 1) + (-n >> 1)
 
 
+def frobenius(x: torch.Tensor):
+    return torch.norm(x, p="fro", dim=0, keepdim=False)
+
+
 def early_return(x: torch.Tensor, n: torch.Tensor):
     if bool(n > 4):
         return x * 2
@@ -188,6 +192,7 @@ ROWS = [
     *[Case(f"{fn.__name__}_{n}", fn, [T("f32", 4, 6), T("i64", low=n, high=n + 1)], since=since, modes=SCRIPT)
       for fn, since in ((early_return, 9), (break_and_continue, 11), (optional_loop, 9), (optional_number, 9))
       for n in (0, 3, 9)],
+    Case("frobenius", frobenius, [M], modes=SCRIPT),
     Case("break_without_end", break_without_end, [M], modes=SCRIPT),
     Case("numbers", numbers, [M], dynamic_since=10, modes=SCRIPT),
     Case("floats", floats, [M], modes=SCRIPT, tol=(1e-5, 1e-5)),
