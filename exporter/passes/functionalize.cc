@@ -37,6 +37,18 @@ bool MakesContiguous(absl::string_view base) {
   return kContiguous->contains(base);
 }
 
+// Strides and offsets are those of the storage, whatever the shape of the argument is.
+bool CountsStrides(absl::string_view base) {
+  return base == "aten::as_strided" || base == "aten::as_strided_copy" ||
+         base == "aten::as_strided_scatter";
+}
+
+// Results are items of a list or tuple, which may be views.
+bool TakesApart(absl::string_view base) {
+  return base == "prim::ListUnpack" || base == "prim::TupleUnpack" || base == "prim::TupleIndex" ||
+         base == "prim::DictIndex" || base == "aten::__getitem__";
+}
+
 // Where nothing changes, the result is the argument itself and no second tensor on its memory: a
 // later change of geometry in place shows under both names.
 bool ReturnsItsArgument(absl::string_view base) {
@@ -202,6 +214,58 @@ bool Functionalizer::IsRough(const ir::Node& node) const {
   bool rough = false;
   node.ForEachInput([&](ir::Value* value) { rough |= rough_.contains(value); });
   return rough;
+}
+
+// ---- strides ----
+
+Layout Functionalizer::LayoutOf(const ir::Value* value) const {
+  if (const Object* object = ObjectOf(value)) return object->place->layout;
+  const auto view = views_.find(value);
+  if (view != views_.end()) return view->second.layout;
+  return rough_.contains(value) ? Layout() : Layout::Contiguous(value->type);
+}
+
+void Functionalizer::NoteView(const ir::Node& node) {
+  if (TakesApart(node.base_op())) {
+    for (ir::Value* item : node.outputs) views_[item] = {Layout(), item};
+    return;
+  }
+  const ir::Schema* schema = context_->schemas.Find(node.op);
+  if (schema == nullptr || !schema->is_view() || node.args.empty() || node.outputs.size() != 1 ||
+      !node.args[0].value.is_value() || !node.output()->type.is_tensor()) {
+    return;
+  }
+  ir::Value* viewed = node.args[0].value.value();
+  const Layout layout = LayoutOf(viewed);
+  const ViewKind kind = ClassifyView(node, layout);
+  UntrackedView view{layout.AfterView(node, viewed->type, node.output()->type), node.output()};
+  if (kind == ViewKind::kView || kind == ViewKind::kSame) {
+    const auto outer = views_.find(viewed);
+    view.root = outer == views_.end() ? viewed : outer->second.root;
+  }
+  if (kind == ViewKind::kSame) view.layout = layout;
+  if (kind == ViewKind::kUnknown) view.layout = Layout();
+  views_[node.output()] = std::move(view);
+}
+
+// Lowering counts in the argument, and an offset that is given counts from the storage's start.
+void Functionalizer::CountFromStorage(ir::Node* node) {
+  if (!node->args[0].value.is_value()) return;
+  const ir::Value* self = node->args[0].value.value();
+  const auto view = views_.find(self);
+  if (view != views_.end() && !node->Find("storage_offset")->is_none()) {
+    self = view->second.root;
+    node->args[0].value = view->second.root;
+  }
+  RequireContiguous(*node, LayoutOf(self), self->type);
+}
+
+void Functionalizer::RequireContiguous(const ir::Node& node, const Layout& layout,
+                                       const ir::Type& type) {
+  if (layout.IsContiguous(type) == Answer::kYes) return;
+  context_->Report(diagnostics::Severity::kError, "unsupported-form", node,
+                   absl::StrCat(node.op, " of a tensor that is not known to be contiguous"),
+                   "call contiguous() before it");
 }
 
 // ---- reading ----
@@ -375,6 +439,8 @@ void Functionalizer::VisitNode(NodePtr node) {
   if (!node->blocks.empty()) return VisitScan(std::move(node));
   const bool rough_inputs = IsRough(*node);
   if (!TouchesTracked(*node)) {
+    NoteView(*node);
+    if (CountsStrides(node->base_op())) CountFromStorage(node.get());
     ReadArgs(node.get());
     BindOutputs(*node, rough_inputs);
     return Emit(std::move(node));
@@ -411,8 +477,11 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inp
     if (at_start && place->layout.IsContiguous(place->type) == Answer::kYes) {
       node->args[0].value = PassPlace(place, *node);
     } else {
+      RequireContiguous(*node, PlaceOf(self)->layout, PlaceOf(self)->type);
       kind = ViewKind::kUnknown;
     }
+  } else if (CountsStrides(node->base_op())) {
+    RequireContiguous(*node, place->layout, place->type);
   }
   if (kind == ViewKind::kView) {
     auto view = context_->graph->NewNode(node->op, node->args);
@@ -512,11 +581,11 @@ void Functionalizer::VisitWrite(NodePtr node) {
 }
 
 void Functionalize(Context* context) {
-  bool writes = false;
+  bool needed = false;
   ir::ForEachNode(context->graph->main, [&](const ir::Node& node) {
-    writes |= context->schemas.Writes(node);
+    needed |= context->schemas.Writes(node) || CountsStrides(node.base_op());
   });
-  if (!writes) return;
+  if (!needed) return;
   ConstantHoister(context).Run();
   Functionalizer(context).Run();
 }

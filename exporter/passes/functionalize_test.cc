@@ -445,6 +445,36 @@ output y0 = %2
 )");
 }
 
+// Strides count in the storage, which is the argument's own order only where that is contiguous.
+TEST(FunctionalizeTest, StridesOfATransposedTensorAreRefused) {
+  for (const char* op : {"aten::as_strided", "aten::as_strided_copy"}) {
+    Program p;
+    ir::Value* x = p.Op("aten::t", {p.Input("x", "float32[4, 6]")}, "float32[6, 4]");
+    p.Output(p.Op(op, {x, ir::Arg::Ints({2, 3}), ir::Arg::Ints({6, 2})}, "float32[2, 3]"));
+    EXPECT_EQ(Refused(&p), std::string("error unsupported-form ") + op + "\n");
+  }
+}
+
+TEST(FunctionalizeTest, StridesOfAContiguousTensorStay) {
+  Program p;
+  ir::Value* x = p.Op("aten::t", {p.Input("x", "float32[4, 6]")}, "float32[6, 4]");
+  x = p.Op("aten::contiguous", {x}, "float32[6, 4]");
+  p.Output(p.Op("aten::as_strided", {x, ir::Arg::Ints({2, 3}), ir::Arg::Ints({6, 2})},
+                "float32[2, 3]"));
+  EXPECT_EQ(Refused(&p), "");
+}
+
+TEST(FunctionalizeTest, GivenOffsetCountsFromTheStartOfTheStorage) {
+  Program p;
+  ir::Value* x = p.Input("x", "float32[4, 6]");
+  ir::Value* row = p.Op("aten::select.int", {x, 0, 1}, "float32[6]");
+  p.Output(p.Op("aten::as_strided", {row, ir::Arg::Ints({2}), ir::Arg::Ints({1}), 1}, "float32[2]"));
+  EXPECT_EQ(Functional(&p), R"(
+%2: float32[2] = aten::as_strided(self=%x, size=[2], stride=[1], storage_offset=1)
+output y0 = %2
+)");
+}
+
 TEST(FunctionalizeTest, UsersWritingOperatorIsRefused) {
   Program p;
   p.graph()->custom_schemas["my::fill_"] = "my::fill_(Tensor(a!) self) -> Tensor(a!)";

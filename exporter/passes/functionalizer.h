@@ -65,6 +65,11 @@ class Functionalizer {
   void VisitWrite(NodePtr node);
   void VisitGeometryChange(NodePtr node, const ir::Arg& self);
   bool IsRough(const ir::Node& node) const;
+  // Where elements lie, in tracked classes and outside.
+  Layout LayoutOf(const ir::Value* value) const;
+  void NoteView(const ir::Node& node);
+  void CountFromStorage(ir::Node* node);
+  void RequireContiguous(const ir::Node& node, const Layout& layout, const ir::Type& type);
 
   // functionalize_containers.cc. True if the node is done with.
   bool VisitConstruct(const ir::Node& node);
@@ -105,6 +110,12 @@ class Functionalizer {
   Replacements renamed_;  // outputs outside tracked classes that another value stands for
   // Tensors that need not be contiguous when an operator makes them.
   std::unordered_set<const ir::Value*> rough_;
+  // Views outside tracked classes, with the tensor whose storage they show.
+  struct UntrackedView {
+    Layout layout;
+    ir::Value* root;
+  };
+  std::unordered_map<const ir::Value*, UntrackedView> views_;
   std::unordered_set<const Place*> changed_weights_;
   std::vector<NodePtr> retired_;  // replaced nodes, kept for messages
 };

@@ -169,6 +169,11 @@ Answer Layout::ReshapeIsView(const ir::Type& from, const ir::Type& to) const {
 Layout Layout::AfterView(const ir::Node& node, const ir::Type& from, const ir::Type& to) const {
   const absl::string_view base = node.base_op();
   Layout result;
+  if (base == "aten::contiguous") {
+    const ir::Arg* format = node.Find("memory_format");
+    const bool row_major = format == nullptr || !format->is_int() || format->as_int() == 0;
+    if (row_major) return Contiguous(to);
+  }
   if (contiguous_ &&
       (base == "aten::view" || base == "aten::reshape" || base == "aten::flatten" ||
        base == "aten::unflatten" || base == "aten::unsqueeze" || base == "aten::squeeze" ||

@@ -175,6 +175,8 @@ ROWS = [
     Case("unfold_step", lambda x: x.unfold(-1, 3, 2), [X]),
     Case("unfold_scalar", lambda x: x.unfold(0, 1, 1), [S]),
     Case("as_strided", lambda x: x.as_strided((2, 3), (6, 2), 1), [T("f32", 4, 6)]),
+    Case("as_strided_contiguous", lambda x: (x.t().contiguous().as_strided((2, 3), (4, 1)), x[1:].as_strided((2, 3), (6, 2), 1)),
+         [T("f32", 4, 6)]),
     Case("as_strided_scatter", lambda x, y: torch.as_strided_scatter(x, y, (2, 2), (6, 2), 1),
          [T("f32", 4, 6), T("f32", 2, 2)], since=11),
     Case("select_scatter", lambda x, y: torch.select_scatter(x, y, 0, 1), [X, T("f32", 3, 5, W=1)],
