@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -51,8 +52,11 @@ void FromNumber(Op& op) {
 
 constexpr char kS[] = "s", kT[] = "t", kA[] = "a";
 
-// Nested lists of numbers or 0-d tensors: a new axis for each level.
+// Nested lists of numbers or 0-d tensors, of known length or not: a new axis for each level.
 Val FromList(Op& op, const Item& item, DType dtype) {
+  if (item.is_val() && item.val.is_sequence()) {
+    return op.b.Cast(ConcatSequence(op.b, item.val, 0, /*new_axis=*/true), dtype);
+  }
   if (item.is_val()) return op.b.Cast(item.val, dtype);
   if (!item.is_list()) return op.failed() ? Val() : op.Fail("a list of numbers is expected");
   if (item.items.empty()) return op.b.Full(0, dtype, {0});

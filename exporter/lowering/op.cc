@@ -279,7 +279,12 @@ void Op::Return(std::vector<Item> results) {
 Item Op::Checked(Item result, size_t i) {
   const ir::Type& type = OutType(i);
   const bool plain = type.is_tensor() || type.is_number();
-  if (failed() || !result.is_val() || !plain || result.val.is_sequence()) return result;
+  if (failed() || !plain) return result;
+  if (result.is_list() || (result.is_val() && result.val.is_sequence())) {
+    Fail("the lowering gives a list, PyTorch gives a tensor");
+    return {};
+  }
+  if (!result.is_val()) return result;
   const bool complex = IsComplex(type.TensorDType());
   const DType expected = complex ? ir::RealOf(type.TensorDType()) : type.TensorDType();
   if (expected != DType::kUndefined && !IsQuantized(expected) &&
