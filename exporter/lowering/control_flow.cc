@@ -161,6 +161,8 @@ void Loop(Op& op) {
   if (op.failed() || !condition) return;
   for (const Val val : state.vals) {
     if (!val) return;
+    op.Require(!val.is_sequence() || op.b.opset() >= 13,
+               "a list of unknown length that a loop carries needs opset 13");
   }
   bool complete = false;
   const auto graph = op.b.Subgraph(
