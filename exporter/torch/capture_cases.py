@@ -399,8 +399,8 @@ class WrongShape(nn.Module):
         return self.layer(x)
 
 
-@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="axis N is frozen at 4")
-class FrozenWeight(nn.Module):
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, warned="axis N can only be 4, as weights have that size")
+class WeightOfThatSize(nn.Module):
     def __init__(self):
         super().__init__()
         self.position = nn.Parameter(torch.randn(4, 3))

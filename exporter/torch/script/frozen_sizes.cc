@@ -1,6 +1,8 @@
 #include "exporter/torch/script/frozen_sizes.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 
@@ -23,20 +25,34 @@ bool TakesNumberAsSize(const ir::Node& node, int64_t number) {
   });
 }
 
-// True if a size follows from `symbol`, or may.
-bool MayHold(const ir::Value& value, const std::string& symbol) {
-  if (!value.type.is_tensor() || !value.type.shape) return true;
-  return std::any_of(value.type.shape->begin(), value.type.shape->end(), [&](const ir::Dim& dim) {
-    std::set<std::string> symbols;
-    dim.CollectSymbols(&symbols);
-    return dim.is_unknown() || symbols.count(symbol) > 0;
-  });
-}
+// A symbol at its example size, and at a larger one; the other symbols at theirs.
+class Growth {
+ public:
+  Growth(const std::map<std::string, ir::SymbolInfo>& symbols, const std::string& grows) {
+    for (const auto& [name, info] : symbols) at_example_[name] = info.example;
+    larger_ = at_example_;
+    larger_[grows] = 2 * larger_[grows] + 1;
+  }
 
-bool TakesAxis(const ir::Node& node, const std::string& symbol) {
+  // True if the size grows with the symbol, or may: min(N, 4) does not from N = 4 on.
+  bool MayMove(const ir::Dim& dim) const {
+    const auto before = dim.Evaluate(at_example_), after = dim.Evaluate(larger_);
+    return !before || !after || *before != *after;
+  }
+  bool MayMove(const ir::Value& value) const {
+    if (!value.type.is_tensor() || !value.type.shape) return true;
+    return std::any_of(value.type.shape->begin(), value.type.shape->end(),
+                       [&](const ir::Dim& dim) { return MayMove(dim); });
+  }
+
+ private:
+  std::map<std::string, int64_t> at_example_, larger_;
+};
+
+bool TakesAxis(const ir::Node& node, const Growth& growth) {
   bool takes = false;
   node.ForEachInput([&](ir::Value* value) {
-    takes = takes || (value->type.is_tensor() && value->type.shape && MayHold(*value, symbol));
+    takes = takes || (value->type.is_tensor() && value->type.shape && growth.MayMove(*value));
   });
   return takes;
 }
@@ -47,10 +63,11 @@ std::vector<diagnostics::Diagnostic> FindFrozenSizes(const capture::Program& pro
   std::vector<diagnostics::Diagnostic> found;
   ir::ForEachNode(program.graph.main, [&](const ir::Node& node) {
     for (const auto& [symbol, info] : program.graph.symbols) {
-      if (info.data_dependent || info.example < 2 || !TakesNumberAsSize(node, info.example) ||
-          !TakesAxis(node, symbol) ||
+      if (info.data_dependent || info.example < 2 || !TakesNumberAsSize(node, info.example)) continue;
+      const Growth growth(program.graph.symbols, symbol);
+      if (!TakesAxis(node, growth) ||
           std::any_of(node.outputs.begin(), node.outputs.end(),
-                      [&](const ir::Value* output) { return MayHold(*output, symbol); })) {
+                      [&](const ir::Value* output) { return growth.MayMove(*output); })) {
         continue;
       }
       const auto place = program.debug.find(node.id);
