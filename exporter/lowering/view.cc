@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/lowering.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -66,7 +67,6 @@ void Unflatten(Op& op) {
 
 void Ravel(Op& op) { op.Return(op.b.Flatten1D(op.Tensor("self"))); }
 
-// Axes of size 1 go away. Where a size is dynamic, the rank that capture saw decides.
 // Without the axes in `ones`, and without those in `maybe` whose size is 1.
 Val SqueezeAtRunTime(Builder& b, Val x, const std::vector<int64_t>& ones,
                      const std::vector<int64_t>& maybe) {
@@ -82,6 +82,15 @@ Val SqueezeAtRunTime(Builder& b, Val x, const std::vector<int64_t>& ones,
   return b.Reshape(x, sizes);
 }
 
+// False for a size that the program's ranges keep above 1.
+bool MayBeOne(Op& op, const Dim& dim) {
+  const auto& symbols = op.lowering.graph().symbols;
+  const auto symbol = symbols.find(dim.ToString());
+  return symbol == symbols.end() || symbol->second.min <= 1;
+}
+
+// Axes of size 1 go away. Where a size is dynamic, the rank that capture saw decides; an axis that
+// is named and stayed there goes at run time if it has size 1.
 void Squeeze(Op& op) {
   const Val x = op.Tensor("self");
   if (!x) return;
@@ -101,13 +110,17 @@ void Squeeze(Op& op) {
       ones.push_back(axis);
     }
   }
-  if (!op.OutShape() && !dynamic.empty()) {
-    return op.Return(SqueezeAtRunTime(op.b, x, ones, dynamic));
-  }
   const int num_ones = static_cast<int>(ones.size());
   const int rank =
       op.OutShape() ? static_cast<int>(op.OutShape()->size()) : x.rank() - num_ones;
   const int gone = x.rank() - rank - num_ones;
+  const bool stays = op.Has("dim") && gone == 0 &&
+                     std::any_of(dynamic.begin(), dynamic.end(), [&](int64_t axis) {
+                       return MayBeOne(op, x.dim(static_cast<int>(axis)));
+                     });
+  if (!dynamic.empty() && (!op.OutShape() || stays)) {
+    return op.Return(SqueezeAtRunTime(op.b, x, ones, dynamic));
+  }
   if (gone == static_cast<int>(dynamic.size())) {
     ones.insert(ones.end(), dynamic.begin(), dynamic.end());
   } else if (!op.Require(gone == 0, "which dynamic axes have size 1 is not known")) {

@@ -154,6 +154,8 @@ ROWS = [
     Case("slice", lambda x: (x[1:], x[:, :2], x[..., 1:-1], x[-2:]), [X]),
     Case("slice_step", lambda x: (x[::2], x[:, 1::2], x[..., :4:3]), [X]),
     Case("slice_dynamic", lambda x: x[: x.shape[0] // 2, ..., x.shape[2] - 2:], [X], modes=("export", "trace")),
+    Case("squeeze_at_run_time", lambda x: (x.squeeze(1), x.squeeze(-2) + 1), [T("f32", 4, 3, 5, S=1)], second={"S": 1},
+         modes=("trace",)),
     Case("slice_below_bound", lambda x: (x[:4].flatten(), x[:4].std(0), x[-4:].mean(0), x[2:5].flatten(), x[4:].sum(0)),
          [T("f32", 10, 3, N=0)], second={"N": 3}, modes=("trace",)),
     Case("slice_whole", lambda x: x[:, 0:3] + 1, [X]),
