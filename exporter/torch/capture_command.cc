@@ -20,6 +20,13 @@ absl::Status Capture(const CaptureFlags& flags, diagnostics::Diagnostics* diagno
   if (!module.ok()) return module.status();
   const auto program = script::PrepareProgram(*std::move(module), flags.options.training);
   if (!program.ok()) return InFile(flags.model, program.status());
+  if (program->left_training) {
+    diagnostics->Add({.severity = diagnostics::Severity::kWarning,
+                      .id = "training-mode",
+                      .message = absl::StrCat(flags.model, " was saved in training mode and is "
+                                              "exported in evaluation mode"),
+                      .hint = "--training preserve keeps the mode that it was saved in"});
+  }
   auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, flags.options.input_names,
                                   program->parameter_names());
   if (!inputs.ok()) return inputs.status();

@@ -8,6 +8,7 @@
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/passes/lower_tuples.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -123,6 +124,24 @@ absl::StatusOr<std::shared_ptr<Graph>> InlinedForward(const torch::jit::Module& 
   return graph;
 }
 
+bool ReadsMode(const Block* block) {
+  return std::any_of(block->nodes().begin(), block->nodes().end(), [](const Node* node) {
+    if (node->kind() == prim::GetAttr && node->s(c10::attr::name) == "training") return true;
+    const auto inner = node->blocks();
+    return std::any_of(inner.begin(), inner.end(), ReadsMode);
+  });
+}
+
+// True if forward gives something else in evaluation mode, or may.
+bool DependsOnTraining(const torch::jit::Module& module) {
+  bool training = false;
+  for (const torch::jit::Module& part : module.modules()) training = training || part.is_training();
+  if (!training) return false;
+  const std::shared_ptr<Graph> graph = module.get_method("forward").graph()->copy();
+  torch::jit::Inline(*graph);
+  return ReadsMode(graph->block());
+}
+
 }  // namespace
 
 const c10::FunctionSchema& ScriptProgram::schema() const {
@@ -141,7 +160,9 @@ absl::StatusOr<ScriptProgram> PrepareProgram(torch::jit::Module module,
     if (!module.find_method("forward")) {
       return absl::InvalidArgumentError("the saved program has no method forward");
     }
-    if (training == capture::Training::kEval) module.eval();
+    const bool eval = training == capture::Training::kEval;
+    const bool left_training = eval && DependsOnTraining(module);
+    if (eval) module.eval();
     if (training == capture::Training::kTrain) module.train();
     auto graph = InlinedForward(module);
     if (!graph.ok()) return graph.status();
@@ -149,7 +170,7 @@ absl::StatusOr<ScriptProgram> PrepareProgram(torch::jit::Module module,
     std::string class_name = name ? ClassName(name->qualifiedName()) : "";
     // What a saved function is wrapped in.
     if (class_name == "PlaceholderModule") class_name.clear();
-    return ScriptProgram{module, *std::move(graph), std::move(class_name)};
+    return ScriptProgram{module, *std::move(graph), std::move(class_name), left_training};
   } catch (const std::exception& exception) {
     return absl::InvalidArgumentError(
         absl::StrCat("the program cannot be read: ", torch_values::ExceptionText(exception)));

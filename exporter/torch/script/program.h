@@ -21,6 +21,8 @@ struct ScriptProgram {
   // assigns are constants; parameters and buffers stay attributes.
   std::shared_ptr<torch::jit::Graph> graph;
   std::string class_name;
+  // Saved in training mode, which forward asks for, and put into evaluation mode.
+  bool left_training = false;
 
   const c10::FunctionSchema& schema() const;
   std::vector<std::string> parameter_names() const;  // without self
