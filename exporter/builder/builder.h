@@ -134,7 +134,6 @@ class Builder {
   Val Transpose(Val x, const std::vector<int64_t>& perm);
   Val SwapAxes(Val x, int a, int b);
   Val Expand(Val x, Val shape);              // ONNX Expand: two-way broadcast
-  Val BroadcastTo(Val x, Val shape);
   Val Concat(const Vals& inputs, int axis);  // casts nothing; one input: no node
   // Start, end (exclusive), step per axis, as Slice has them; the Val forms 0-d or 1-element.
   Val Slice(Val x, int axis, int64_t start, int64_t end, int64_t step = 1);

@@ -133,7 +133,8 @@ void Name(Model* model) {
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       Value* output = node->outputs[i];
       if (output == nullptr || !output->name.empty()) continue;
-      output->name = names.Make(absl::StrCat(node->name, "_output", i == 0 ? "" : absl::StrCat("_", i)));
+      const std::string suffix = i == 0 ? "" : absl::StrCat("_", i);
+      output->name = names.Make(absl::StrCat(node->name, "_output", suffix));
     }
   });
 }

@@ -203,8 +203,6 @@ Val Builder::Expand(Val x, Val shape) {
   return Op("Expand", {x, shape});
 }
 
-Val Builder::BroadcastTo(Val x, Val shape) { return Expand(x, shape); }
-
 // ---------------------------------------------------------------- join and cut
 
 Val Builder::Concat(const Vals& inputs, int axis) {

@@ -192,7 +192,8 @@ void Lowering::LowerNode(const ir::Node& node) {
 void Lowering::StandIn(const ir::Node& node) {
   for (const ir::Value* output : node.outputs) {
     const ir::Type& type = output->type;
-    if (!type.is_tensor() || type.dtype == DType::kUndefined || ir::IsQuantized(type.dtype)) continue;
+    const bool known = type.is_tensor() && type.dtype != DType::kUndefined;
+    if (!known || ir::IsQuantized(type.dtype)) continue;
     Set(output, builder_.Input("lost", TypeOf(type)));
   }
 }

@@ -125,10 +125,6 @@ std::optional<ExternalData> ParseExternalData(absl::string_view name) {
   return std::nullopt;
 }
 
-absl::string_view ExternalDataName(ExternalData layout) {
-  return kLayouts[static_cast<int>(layout)].first;
-}
-
 absl::Status WriteModel(const builder::Model& model, const std::vector<ir::Weight>& weights,
                         const WriteOptions& options, const std::string& output) {
   const bool shared = options.external_data == ExternalData::kShared;

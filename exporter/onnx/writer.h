@@ -28,7 +28,6 @@ enum class ExternalData { kNone, kSingle, kPerTensor, kShared };
 
 // "none", "single", "per_tensor", "shared".
 std::optional<ExternalData> ParseExternalData(absl::string_view name);
-absl::string_view ExternalDataName(ExternalData layout);
 
 struct WriteOptions {
   ExternalData external_data = ExternalData::kNone;

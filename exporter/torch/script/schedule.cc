@@ -63,7 +63,8 @@ bool HoldsConstant(const torch::jit::Node* node) {
 }
 
 bool SameForm(const Observed& a, const Observed& b) {
-  if (a.kind != b.kind || a.dtype != b.dtype || a.elements.size() != b.elements.size()) return false;
+  if (a.kind != b.kind || a.dtype != b.dtype) return false;
+  if (a.elements.size() != b.elements.size()) return false;
   if (a.sizes.has_value() != b.sizes.has_value()) return false;
   if (a.sizes && a.sizes->size() != b.sizes->size()) return false;
   return std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), SameForm);
