@@ -409,6 +409,11 @@ class WeightOfThatSize(nn.Module):
         return x + self.position
 
 
+@case((X, torch.tensor([1, 2, 0, 3])), [None, {"0": "r"}], warned="axis r can only be 4, as another input has that size")
+def repeats_of_each(x: Tensor, repeats: Tensor):
+    return x.repeat_interleave(repeats, 0)
+
+
 @case((X, {"y": None, "z": X}), forms=SCRIPT, keywords=True)
 def keywords(x: Tensor, y: Optional[Tensor] = None, z: Optional[Tensor] = None):
     if y is not None:

@@ -46,6 +46,15 @@ bool TakesWeights(const torch::jit::Node* node) {
   return std::any_of(node->inputs().begin(), node->inputs().end(), IsWeight);
 }
 
+// True if no tensor goes into the node but inputs of the program as they are given.
+bool TakesInputsAlone(const torch::jit::Node* node) {
+  return std::all_of(node->inputs().begin(), node->inputs().end(),
+                     [](const torch::jit::Value* input) {
+                       return !input->type()->isSubtypeOf(*c10::TensorType::get()) ||
+                              input->node()->kind() == c10::prim::Param;
+                     });
+}
+
 // True if a number other than 1 and -1, or a tensor that neither inputs nor weights decide, goes
 // into the node.
 bool HoldsConstant(const torch::jit::Node* node) {
@@ -163,11 +172,13 @@ absl::Status Schedule::RunAxis(const std::string& symbol,
   if (!known.second && RunCoupled(symbol, candidates)) return absl::OkStatus();
   if (restart_) return absl::OkStatus();
   const bool frozen = !first || !first->node || HoldsConstant(first->node);
-  if (!frozen && TakesWeights(first->node)) {
+  const bool alone = symbols_.size() == 1 && !frozen && TakesInputsAlone(first->node);
+  if (!frozen && (alone || TakesWeights(first->node))) {
     diagnostics->Add({.severity = diagnostics::Severity::kWarning,
                       .id = "fixed-axis",
-                      .message = absl::StrCat("axis ", symbol, " can only be ", n, ", as weights have that "
-                                              "size: at ", candidates.front(),
+                      .message = absl::StrCat("axis ", symbol, " can only be ", n, ", as ",
+                                              alone ? "another input has" : "weights have",
+                                              " that size: at ", candidates.front(),
                                               " the program fails in ", Explain(*first)),
                       .op = first->node->kind().toQualString(),
                       .location = LocationText(LocationOf(first->node)),
