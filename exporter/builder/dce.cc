@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "exporter/builder/inner_graphs.h"
+
 namespace rules_onnx::builder {
 namespace {
 
@@ -22,9 +24,7 @@ void Sweep(Graph* graph, Used* used) {
       continue;
     }
     used->insert((*it)->inputs.begin(), (*it)->inputs.end());
-    for (Attr& attr : (*it)->attrs) {
-      if (auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr.data)) Sweep(inner->get(), used);
-    }
+    ForEachInnerGraph(**it, [&](Graph* inner) { Sweep(inner, used); });
   }
   std::erase(graph->nodes, nullptr);
 }

@@ -3,20 +3,14 @@
 #include <unordered_map>
 
 #include "exporter/builder/builder.h"
+#include "exporter/builder/infer.h"
+#include "exporter/builder/inner_graphs.h"
 
 namespace rules_onnx::builder {
 namespace {
 
 bool Is(const Node* node, absl::string_view op_type) {
   return node != nullptr && node->domain.empty() && node->op_type == op_type;
-}
-
-std::optional<int64_t> IntAttr(const Node& node, absl::string_view name) {
-  for (const Attr& attr : node.attrs) {
-    const auto* value = std::get_if<int64_t>(&attr.data);
-    if (attr.name == name && value != nullptr) return *value;
-  }
-  return std::nullopt;
 }
 
 // The node reads the sizes of axes [start, end).
@@ -44,27 +38,20 @@ class Joiner {
     int64_t start, end;
   };
 
-  template <typename Visitor>
-  static void ForEachInner(const Node& node, const Visitor& visit) {
-    for (const Attr& attr : node.attrs) {
-      if (const auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr.data)) visit(inner->get());
-    }
-  }
-
   void Count(const Graph& graph) {
     for (const Value* output : graph.outputs) ++uses_[output];
     for (const auto& node : graph.nodes) {
       for (const Value* input : node->inputs) ++uses_[input];
-      ForEachInner(*node, [&](const Graph* inner) { Count(*inner); });
+      ForEachInnerGraph(*node, [&](const Graph* inner) { Count(*inner); });
     }
   }
 
   void Visit(Graph* graph) {
     for (const auto& node : graph->nodes) {
       if (Is(node.get(), "Unsqueeze")) ReadOne(node.get());
-      if (Is(node.get(), "Concat") && IntAttr(*node, "axis") == 0) Join(node.get());
+      if (Is(node.get(), "Concat") && IntAttr(node->attrs, "axis", -1) == 0) Join(node.get());
       for (const Value* output : node->outputs) makers_[output] = node.get();
-      ForEachInner(*node, [&](Graph* inner) { Visit(inner); });
+      ForEachInnerGraph(*node, [&](Graph* inner) { Visit(inner); });
     }
   }
 
@@ -75,7 +62,7 @@ class Joiner {
 
   void ReadOne(Node* node) {
     const Node* gather = Maker(node->inputs[0]);
-    if (!Is(gather, "Gather") || IntAttr(*gather, "axis").value_or(0) != 0) return;
+    if (!Is(gather, "Gather") || IntAttr(gather->attrs, "axis", 0) != 0) return;
     const Node* shape = Maker(gather->inputs[0]);
     const Val index(gather->inputs[1]);
     if (!Is(shape, "Shape") || !shape->attrs.empty() || index.rank() != 0) return;
@@ -90,9 +77,9 @@ class Joiner {
   std::optional<Part> PartOf(const Value* value) const {
     Node* node = Maker(value);
     if (!Is(node, "Shape")) return std::nullopt;
-    const auto start = IntAttr(*node, "start"), end = IntAttr(*node, "end");
-    if (!start || !end) return std::nullopt;
-    return Part{node, *start, *end};
+    const int64_t start = IntAttr(node->attrs, "start", -1), end = IntAttr(node->attrs, "end", -1);
+    if (start < 0 || end < 0) return std::nullopt;
+    return Part{node, start, end};
   }
 
   // One value that holds the sizes of both, if they are neighbours and one is used only here.

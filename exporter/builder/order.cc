@@ -4,10 +4,10 @@
 #include <functional>
 #include <iterator>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/builder/inner_graphs.h"
 #include "exporter/ir/unique_names.h"
 
 namespace rules_onnx::builder {
@@ -17,18 +17,12 @@ using Nodes = std::vector<std::unique_ptr<Node>>;
 using NodeVisitor = std::function<void(Node*)>;
 using ValueVisitor = std::function<void(Value*)>;
 
-void ForEachInner(const Node& node, const std::function<void(Graph*)>& visit) {
-  for (const Attr& attr : node.attrs) {
-    if (const auto* inner = std::get_if<std::shared_ptr<Graph>>(&attr.data)) visit(inner->get());
-  }
-}
-
 // What the node reads, values that its inner graphs read included.
 void ForEachUse(const Node& node, const ValueVisitor& visit) {
   for (Value* input : node.inputs) {
     if (input != nullptr) visit(input);
   }
-  ForEachInner(node, [&](Graph* inner) {
+  ForEachInnerGraph(node, [&](Graph* inner) {
     for (const auto& each : inner->nodes) ForEachUse(*each, visit);
     for (Value* output : inner->outputs) visit(output);
   });
@@ -42,7 +36,7 @@ class GraphOrder {
 
   void Run() {
     for (const auto& node : graph_->nodes) {
-      ForEachInner(*node, [](Graph* inner) { GraphOrder(inner).Run(); });
+      ForEachInnerGraph(*node, [](Graph* inner) { GraphOrder(inner).Run(); });
     }
     for (auto it = graph_->outputs.rbegin(); it != graph_->outputs.rend(); ++it) NoteUse(*it);
     auto end = graph_->nodes.end();
@@ -104,7 +98,7 @@ class GraphOrder {
 void ForEachNode(const Graph& graph, const NodeVisitor& visit) {
   for (const auto& node : graph.nodes) {
     visit(node.get());
-    ForEachInner(*node, [&](Graph* inner) { ForEachNode(*inner, visit); });
+    ForEachInnerGraph(*node, [&](Graph* inner) { ForEachNode(*inner, visit); });
   }
 }
 
