@@ -57,9 +57,6 @@ std::vector<std::string> TorchCaptureArguments(const Options& options,
       arguments.push_back(std::move(value));
     }
   }
-  for (const std::string& library : options.torch_libraries.items) {
-    arguments.insert(arguments.end(), {"--torch-library", library});
-  }
   for (const auto& [flag, path] : {std::pair("--graph", &paths.graph),
                                    {"--weights", &paths.weights}, {"--debug", &paths.debug}}) {
     arguments.push_back(flag);
@@ -78,6 +75,16 @@ absl::Status CaptureProgram(const Options& options, const capture::CapturePaths&
   return RunTorchCapture(options, TorchCaptureArguments(options, paths), messages);
 }
 
+absl::StatusOr<Captured> CaptureAndRead(const Options& options, const capture::CapturePaths& paths,
+                                        diagnostics::Diagnostics* diagnostics) {
+  std::string messages;
+  const absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
+  std::cerr << messages;
+  if (!status.ok()) return status;
+  if (diagnostics->has_errors()) return absl::CancelledError("");
+  return ReadCaptured(paths.graph, paths.debug);
+}
+
 absl::Status PrintProgram(const Options& options, diagnostics::Diagnostics* diagnostics) {
   const absl::StatusOr<ProgramKind> kind = DetectProgram(options.model);
   if (!kind.ok()) return kind.status();
@@ -90,7 +97,7 @@ absl::Status PrintProgram(const Options& options, diagnostics::Diagnostics* diag
     return status;
   }
   const absl::StatusOr<capture::Program> program = ReadExportedProgram(options, diagnostics);
-  if (!program.ok()) return program.status();
+  if (!program.ok() || diagnostics->has_errors()) return program.status();
   std::cout << ir::PrintGraph(program->graph, {.debug = &program->debug});
   return absl::OkStatus();
 }

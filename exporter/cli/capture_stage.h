@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "exporter/capture/capture.h"
+#include "exporter/cli/lower_stage.h"
 #include "exporter/cli/options.h"
 #include "exporter/diagnostics/diagnostics.h"
 
@@ -18,10 +20,16 @@ namespace rules_onnx::cli {
 absl::Status CaptureProgram(const Options& options, const capture::CapturePaths& paths,
                             std::string* messages, diagnostics::Diagnostics* diagnostics);
 
+// The same, and the graph that was captured. Problems of operators are an error without a message;
+// what onnx-capture-torch has to say goes to standard error.
+absl::StatusOr<Captured> CaptureAndRead(const Options& options, const capture::CapturePaths& paths,
+                                        diagnostics::Diagnostics* diagnostics);
+
 // Prints the program's graph as its file has it, before any pass.
 absl::Status PrintProgram(const Options& options, diagnostics::Diagnostics* diagnostics);
 
-// The arguments of onnx-capture-torch for the options that differ from their defaults.
+// The arguments of onnx-capture-torch for the options that differ from their defaults, without
+// --torch-libraries, which RunTorchCapture adds.
 std::vector<std::string> TorchCaptureArguments(const Options& options,
                                                const capture::CapturePaths& paths);
 

@@ -86,9 +86,6 @@ absl::Status ComputeValues(const Options& options, const capture::CapturePaths& 
     if (!fs::exists(input, error)) break;
     arguments.insert(arguments.end(), {"--inputs", input});
   }
-  for (const std::string& library : options.torch_libraries.items) {
-    arguments.insert(arguments.end(), {"--torch-library", library});
-  }
   std::string messages;
   const absl::Status status = RunTorchCapture(options, arguments, &messages);
   if (status.ok() || !status.message().empty()) return status;

@@ -95,15 +95,13 @@ absl::StatusOr<builder::Model> LowerToModel(const Captured& captured, const Opti
   if (!user.ok()) return user.status();
   lower_options.user_lowerings = *std::move(user);
   const onnx_format::OnnxOpSchemas schemas;
-  return lowering::LowerGraphWithValues(captured.graph, lower_options, schemas, diagnostics,
-                                        values);
+  return lowering::LowerGraph(captured.graph, lower_options, schemas, diagnostics, values);
 }
 
 absl::Status LowerCaptured(const Captured& captured, const Options& options, const LowerJob& job,
                            diagnostics::Diagnostics* diagnostics) {
-  std::vector<lowering::LoweredValue> values;
   const absl::StatusOr<builder::Model> model =
-      LowerToModel(captured, options, job.opset, diagnostics, &values);
+      LowerToModel(captured, options, job.opset, diagnostics);
   if (!model.ok()) return model.status();
 
   Places places = FindPlaces(captured);

@@ -22,12 +22,7 @@ absl::StatusOr<Captured> Capture(const Options& options, diagnostics::Diagnostic
   if (!temporary.status().ok()) return temporary.status();
   const capture::CapturePaths paths{temporary.File("graph"), temporary.File("weights"),
                                     temporary.File("debug")};
-  std::string messages;
-  const absl::Status status = CaptureProgram(options, paths, &messages, diagnostics);
-  std::cerr << messages;
-  if (!status.ok()) return status;
-  if (diagnostics->has_errors()) return absl::CancelledError("");
-  return ReadCaptured(paths.graph, paths.debug);
+  return CaptureAndRead(options, paths, diagnostics);
 }
 
 // Node of the captured graph → "net.py:12".
@@ -41,12 +36,12 @@ std::map<int32_t, std::string> Places(const ir::DebugInfo& debug) {
 
 absl::Status PrintOnnx(const Captured& captured, const Options& options,
                        diagnostics::Diagnostics* diagnostics) {
+  const std::map<int32_t, std::string> places = Places(captured.debug);
   for (const int opset : options.opsets) {
-    std::vector<lowering::LoweredValue> values;
     const absl::StatusOr<builder::Model> model =
-        LowerToModel(captured, options, opset, diagnostics, &values);
+        LowerToModel(captured, options, opset, diagnostics);
     if (!model.ok()) return model.status();
-    std::cout << builder::PrintModel(*model, Places(captured.debug));
+    std::cout << builder::PrintModel(*model, places);
   }
   return absl::OkStatus();
 }

@@ -24,8 +24,11 @@ std::string TorchCapturePath(const Options& options) {
                                        : options.torch_capture;
 }
 
-absl::Status RunTorchCapture(const Options& options, const std::vector<std::string>& arguments,
+absl::Status RunTorchCapture(const Options& options, std::vector<std::string> arguments,
                              std::string* messages) {
+  for (const std::string& library : options.torch_libraries.items) {
+    arguments.insert(arguments.end(), {"--torch-library", library});
+  }
   const std::string program = TorchCapturePath(options);
   absl::StatusOr<ChildResult> result = RunChild(program, arguments);
   if (!result.ok()) {

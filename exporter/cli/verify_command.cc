@@ -71,9 +71,6 @@ absl::Status Reference::RunAt(const verify::Sizes& sizes, const std::string& fol
   }
   std::vector<std::string> arguments = {"run", "--output-dir", folder};
   arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
-  for (const std::string& library : options_.torch_libraries.items) {
-    arguments.insert(arguments.end(), {"--torch-library", library});
-  }
   for (const auto& [symbol, size] : sizes) {
     arguments.insert(arguments.end(), {"--sizes", absl::StrCat(symbol, "=", size)});
   }
@@ -140,11 +137,7 @@ class Verification {
 };
 
 absl::Status Verification::Capture(diagnostics::Diagnostics* diagnostics) {
-  std::string messages;
-  const absl::Status status = CaptureProgram(options_, paths_, &messages, diagnostics);
-  std::cerr << messages;
-  if (!status.ok() || diagnostics->has_errors()) return status;
-  absl::StatusOr<Captured> captured = ReadCaptured(paths_.graph, paths_.debug);
+  absl::StatusOr<Captured> captured = CaptureAndRead(options_, paths_, diagnostics);
   if (!captured.ok()) return captured.status();
   captured_ = *std::move(captured);
   return absl::OkStatus();
@@ -235,7 +228,7 @@ absl::Status RunVerify(const Options& options, diagnostics::Diagnostics* diagnos
   }
   Verification verification(options, temporary);
   absl::Status status = verification.Capture(diagnostics);
-  if (!status.ok() || diagnostics->has_errors()) return status;
+  if (!status.ok()) return status;
   if (status = verification.MakeCases(folder); !status.ok()) return status;
   return verification.RunModels();
 }

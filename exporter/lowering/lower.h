@@ -14,6 +14,7 @@
 #include "exporter/ir/graph.h"
 #include "exporter/ir/serialize.h"
 #include "exporter/lowering/foreign.h"
+#include "exporter/lowering/lowered_values.h"
 
 namespace rules_onnx::lowering {
 
@@ -41,10 +42,13 @@ struct LowerOptions {
 };
 
 // Lowers every node. Operators that can't be lowered are all reported in `diagnostics`, and the
-// status then is an error; a graph that lowers gives a model without unused nodes.
+// status then is an error; a graph that lowers gives a model without unused nodes. `values`, if
+// given, gets what became of each value, in the order of the graph; values that no plain tensors
+// carry (None, strings, quantized tensors) are left out.
 absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
                                           const builder::OpSchemas& schemas,
-                                          diagnostics::Diagnostics* diagnostics);
+                                          diagnostics::Diagnostics* diagnostics,
+                                          std::vector<LoweredValue>* values = nullptr);
 
 }  // namespace rules_onnx::lowering
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "exporter/lowering/lower.h"
+#include "exporter/builder/model.h"
+#include "exporter/ir/graph.h"
 
 namespace rules_onnx::lowering {
 
@@ -17,14 +17,6 @@ struct LoweredValue {
   // known length (complex tensors as pairs of reals). The model may use none of them.
   std::vector<const builder::Value*> parts;
 };
-
-// LowerGraph, and what it made of each value, in the order of the graph. Values that no plain
-// tensors carry (None, strings, quantized tensors) are left out.
-absl::StatusOr<builder::Model> LowerGraphWithValues(const ir::Graph& graph,
-                                                    const LowerOptions& options,
-                                                    const builder::OpSchemas& schemas,
-                                                    diagnostics::Diagnostics* diagnostics,
-                                                    std::vector<LoweredValue>* values);
 
 }  // namespace rules_onnx::lowering
 

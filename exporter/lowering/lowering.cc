@@ -312,11 +312,10 @@ std::vector<LoweredValue> CollectValues(const Lowering& lowering) {
 
 }  // namespace
 
-absl::StatusOr<builder::Model> LowerGraphWithValues(const ir::Graph& graph,
-                                                    const LowerOptions& options,
-                                                    const builder::OpSchemas& schemas,
-                                                    diagnostics::Diagnostics* diagnostics,
-                                                    std::vector<LoweredValue>* values) {
+absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
+                                          const builder::OpSchemas& schemas,
+                                          diagnostics::Diagnostics* diagnostics,
+                                          std::vector<LoweredValue>* values) {
   if (options.opset < kMinOpset || options.opset > kMaxOpset) {
     return absl::InvalidArgumentError(absl::StrCat("--opset ", options.opset,
                                                    ": opsets ", kMinOpset, " to ", kMaxOpset,
@@ -330,18 +329,11 @@ absl::StatusOr<builder::Model> LowerGraphWithValues(const ir::Graph& graph,
     return absl::UnimplementedError(
         absl::StrCat("the program can't be written at opset ", options.opset));
   }
-  *values = CollectValues(lowering);
+  if (values != nullptr) *values = CollectValues(lowering);
   builder::JoinSizes(&model);
   builder::RemoveUnused(&model);
   builder::OrderAndName(&model);
   return model;
-}
-
-absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
-                                          const builder::OpSchemas& schemas,
-                                          diagnostics::Diagnostics* diagnostics) {
-  std::vector<LoweredValue> values;
-  return LowerGraphWithValues(graph, options, schemas, diagnostics, &values);
 }
 
 }  // namespace rules_onnx::lowering
