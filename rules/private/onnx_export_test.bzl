@@ -3,7 +3,7 @@
 load(":providers.bzl", "OnnxInfo")
 load(":shell.bzl", "shell_quote")
 load(":toolchains.bzl", "TOOLCHAIN_ARGUMENTS")
-load(":verify.bzl", "VERIFY_TOOLCHAINS", "verify_command")
+load(":verify.bzl", "VERIFY_ATTRIBUTES", "VERIFY_TOOLCHAINS", "verify_command")
 
 def _runfiles_path(file):
     return file.short_path
@@ -27,19 +27,13 @@ def _onnx_export_test_impl(ctx):
 
 onnx_export_test = rule(
     implementation = _onnx_export_test_impl,
-    attrs = {
-        "export": attr.label(
-            mandatory = True,
-            providers = [OnnxInfo],
-            doc = "The onnx_export target whose artifacts are run.",
-        ),
-    },
+    attrs = VERIFY_ATTRIBUTES,
     test = True,
     toolchains = VERIFY_TOOLCHAINS,
     doc = """Compares every artifact of an onnx_export in ONNX Runtime with what the program computes.
 
-At the example sizes, at a second size for each dynamic axis, and with all of
-them moved. Inputs and expected outputs lie among the test's outputs, in the
-form of ONNX's test_data_set_0.""",
+At the example sizes, at a second size for each dynamic axis, with all of them
+moved, and at smaller sizes where the program takes them. Inputs and expected
+outputs lie among the test's outputs, in the form of ONNX's test_data_set_0.""",
     **TOOLCHAIN_ARGUMENTS
 )

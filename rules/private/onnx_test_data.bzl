@@ -2,7 +2,7 @@
 
 load(":providers.bzl", "OnnxInfo")
 load(":toolchains.bzl", "TOOLCHAIN_ARGUMENTS")
-load(":verify.bzl", "VERIFY_TOOLCHAINS", "verify_command")
+load(":verify.bzl", "VERIFY_ATTRIBUTES", "VERIFY_TOOLCHAINS", "verify_command")
 
 def _path(file):
     return file.path
@@ -31,13 +31,7 @@ def _onnx_test_data_impl(ctx):
 
 onnx_test_data = rule(
     implementation = _onnx_test_data_impl,
-    attrs = {
-        "export": attr.label(
-            mandatory = True,
-            providers = [OnnxInfo],
-            doc = "The onnx_export target whose artifacts are run.",
-        ),
-    },
+    attrs = VERIFY_ATTRIBUTES,
     toolchains = VERIFY_TOOLCHAINS,
     doc = """A folder with inputs and expected outputs of an onnx_export, as ONNX's test_data_set_N.
 

@@ -1,8 +1,18 @@
 """What runs artifacts in ONNX Runtime beside the program: for tests and for their data."""
 
+load(":providers.bzl", "OnnxInfo")
 load(":toolchains.bzl", "EXPORTER_TOOLCHAIN", "VERIFY_PYTHON_TOOLCHAIN")
 
 VERIFY_TOOLCHAINS = [EXPORTER_TOOLCHAIN, VERIFY_PYTHON_TOOLCHAIN]
+
+# Attributes of rules that run the artifacts of an export.
+VERIFY_ATTRIBUTES = {
+    "export": attr.label(
+        mandatory = True,
+        providers = [OnnxInfo],
+        doc = "The onnx_export target whose artifacts are run.",
+    ),
+}
 
 def verify_command(ctx, info, path):
     """`onnx-export verify` of every artifact of an export.
