@@ -42,7 +42,7 @@ std::map<int32_t, std::vector<std::string>> NodesBySource(const builder::Model& 
 std::string Location(const Captured& captured, const ir::Node& node) {
   const auto it = captured.debug.find(node.id);
   if (it == captured.debug.end() || it->second.file.empty()) return "";
-  const std::string line = absl::StrCat(it->second.file, ":", it->second.line);
+  const std::string line = ir::LocationText(it->second);
   return it->second.text.empty() ? line : absl::StrCat(line, ": ", it->second.text);
 }
 

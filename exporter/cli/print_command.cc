@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "exporter/builder/print.h"
 #include "exporter/cli/capture_stage.h"
 #include "exporter/cli/commands.h"
@@ -29,7 +28,7 @@ absl::StatusOr<Captured> Capture(const Options& options, diagnostics::Diagnostic
 std::map<int32_t, std::string> Places(const ir::DebugInfo& debug) {
   std::map<int32_t, std::string> places;
   for (const auto& [node, location] : debug) {
-    if (!location.file.empty()) places[node] = absl::StrCat(location.file, ":", location.line);
+    if (!location.file.empty()) places[node] = ir::LocationText(location);
   }
   return places;
 }

@@ -223,7 +223,7 @@ class Printer {
       if (it != options_.debug->end()) {
         const SourceLocation& location = it->second;
         if (scope.empty() && options_.scopes) scope = location.scope;
-        if (!location.file.empty()) source = absl::StrCat(location.file, ":", location.line);
+        source = LocationText(location);
       }
     }
     if (scope.empty() && source.empty()) return "";

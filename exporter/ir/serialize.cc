@@ -325,6 +325,10 @@ void RestoreScopes(const DebugInfo& debug, Graph* graph) {
   restore(graph->main);
 }
 
+std::string LocationText(const SourceLocation& location) {
+  return location.file.empty() ? "" : absl::StrCat(location.file, ":", location.line);
+}
+
 std::string SerializeDebug(const DebugInfo& debug) {
   proto::Debug out;
   out.set_format(kDebugFormat);

@@ -19,6 +19,9 @@ struct SourceLocation {
   std::string scope;   // as Node::scope; may be empty
 };
 
+// "net.py:12"; "" where the file is not known.
+std::string LocationText(const SourceLocation& location);
+
 // Node id → location.
 using DebugInfo = std::map<int32_t, SourceLocation>;
 

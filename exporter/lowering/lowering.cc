@@ -114,7 +114,7 @@ void Lowering::Report(const ir::Node& node, std::string id, std::string message,
   if (options_.debug != nullptr) {
     const auto it = options_.debug->find(node.id);
     if (it != options_.debug->end()) {
-      if (!it->second.file.empty()) location = absl::StrCat(it->second.file, ":", it->second.line);
+      location = ir::LocationText(it->second);
       if (!it->second.scope.empty()) scope = it->second.scope;
     }
   }

@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 namespace rules_onnx::script {
@@ -97,10 +96,6 @@ ir::SourceLocation LocationOf(const torch::jit::Node* node) {
   if (places.empty()) return {};
   const Place& place = own == places.end() ? places.front() : *own;
   return ir::SourceLocation{BaseName(place.path), place.line, place.text};
-}
-
-std::string LocationText(const ir::SourceLocation& location) {
-  return location.file.empty() ? "" : absl::StrCat(location.file, ":", location.line);
 }
 
 }  // namespace rules_onnx::script

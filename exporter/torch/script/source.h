@@ -20,9 +20,6 @@ std::string ScopeOf(const torch::jit::Node* node, const std::string& root_class)
 // other; an empty file where the program holds no location.
 ir::SourceLocation LocationOf(const torch::jit::Node* node);
 
-// "net.py:12", or "" for an empty location.
-std::string LocationText(const ir::SourceLocation& location);
-
 }  // namespace rules_onnx::script
 
 #endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_SOURCE_H_
