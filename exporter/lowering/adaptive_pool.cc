@@ -131,6 +131,14 @@ Val PositionOfLargest(Builder& b, Val x) {
   return b.Where(b.Less(last_nan, b.Int(0)), best, last_nan);
 }
 
+// The largest along the last axis, and its index among `indices` of the same shape.
+Vals LargestOf(Builder& b, Val windows, Val indices) {
+  const int axis = windows.rank() - 1;
+  const Val best = PositionOfLargest(b, windows);
+  const auto at_best = [&](Val x) { return b.Squeeze(b.GatherElements(x, best, axis), {axis}); };
+  return {at_best(windows), at_best(indices)};
+}
+
 // 0, 2, … and then 1, 3, …: of n pairs of axes, behind the first `before`.
 Ints PairsApart(int n, int before) {
   Ints perm(before);
@@ -163,11 +171,7 @@ Vals MaxPoolOf(Builder& b, Val x, const Vals& counts) {
   const Vals index_sizes(sizes.begin() + 2, sizes.end());
   windows = b.Reshape(b.Transpose(windows, PairsApart(spatial, 2)), b.Vector(sizes));
   plane_index = b.Reshape(b.Transpose(plane_index, PairsApart(spatial, 0)), b.Vector(index_sizes));
-  const int axis = 2 + spatial;
-  const Val best = PositionOfLargest(b, windows);
-  const Val everywhere = b.Expand(plane_index, b.ShapeOf(windows));
-  return {b.Squeeze(b.GatherElements(windows, best, axis), {axis}),
-          b.Squeeze(b.GatherElements(everywhere, best, axis), {axis})};
+  return LargestOf(b, windows, b.Expand(plane_index, b.ShapeOf(windows)));
 }
 
 template <int kSpatial>
@@ -213,14 +217,6 @@ Val FractionalIndices(Builder& b, Val x, Val samples, const Vals& counts, const 
   return index;
 }
 
-// The largest along the last axis, and its index among `indices` of the same shape.
-Vals BestOf(Builder& b, Val windows, Val indices) {
-  const int axis = windows.rank() - 1;
-  const Val best = b.ArgMax(windows, axis, /*keepdims=*/true);
-  return {b.Reduce("ReduceMax", windows, {axis}, /*keepdims=*/false),
-          b.Squeeze(b.GatherElements(indices, best, axis), {axis})};
-}
-
 template <int kSpatial>
 void FractionalMaxPool(Op& op) {
   Builder& b = op.b;
@@ -238,7 +234,7 @@ void FractionalMaxPool(Op& op) {
     const Val windows = b.GatherElements(b.Reshape(x, b.Vector(plane)),
                                          b.Reshape(index, b.Vector(plane)), 2);
     const Val shape = b.Vector(sizes);
-    return BestOf(b, b.Reshape(windows, shape), b.Reshape(index, shape));
+    return LargestOf(b, b.Reshape(windows, shape), b.Reshape(index, shape));
   }));
 }
 

@@ -64,6 +64,8 @@ ROWS = [
       for n, size in ((2, (4, 5)), (3, (5, 3, 1)))],
     Case("fractional_plane", lambda x, r: torch.ops.aten.fractional_max_pool2d(x, 2, [3, 4], r),
          [T("f32", 3, 9, 10, H=1), T("f32", 1, 3, 2, low=0, high=1)], since=11),
+    Case("fractional_nan", lambda x, r: torch.ops.aten.fractional_max_pool2d(torch.where(x > 3, float("nan"), x), 3, [3, 4], r),
+         [T("f32", 2, 3, 9, 10), T("f32", 2, 3, 2, low=0, high=1)], since=11),
     # interpolation
     resize("nearest_size", size=(7, 13)),
     resize("nearest_scale", scale_factor=(1.7, 0.6)),
