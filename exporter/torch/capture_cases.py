@@ -278,6 +278,11 @@ def dynamic_split(x: Tensor):
     return torch.stack(out)
 
 
+@case((X,), {"0": {"0": "N"}}, forms=TRACE, refused="axis N is frozen at 4")
+def one_of_the_rows(x: Tensor):
+    return x.unbind(0)[1]
+
+
 @case((X,), {"0": {"0": "N"}}, forms=TRACE, refused="aten::view")
 def frozen(x):
     return x.view(4, -1).view(4, 3)

@@ -46,18 +46,21 @@ bool TakesWeights(const torch::jit::Node* node) {
   return std::any_of(node->inputs().begin(), node->inputs().end(), IsWeight);
 }
 
-// True if no tensor goes into the node but inputs of the program as they are given.
+// True if the tensors that go into the node are several inputs of the program, as they are given.
 bool TakesInputsAlone(const torch::jit::Node* node) {
-  return std::all_of(node->inputs().begin(), node->inputs().end(),
-                     [](const torch::jit::Value* input) {
-                       return !input->type()->isSubtypeOf(*c10::TensorType::get()) ||
-                              input->node()->kind() == c10::prim::Param;
-                     });
+  int tensors = 0;
+  for (const torch::jit::Value* input : node->inputs()) {
+    if (!input->type()->isSubtypeOf(*c10::TensorType::get())) continue;
+    if (input->node()->kind() != c10::prim::Param) return false;
+    ++tensors;
+  }
+  return tensors > 1;
 }
 
 // True if a number other than 1 and -1, or a tensor that neither inputs nor weights decide, goes
-// into the node.
+// into the node, or if the node takes a list of one length apart.
 bool HoldsConstant(const torch::jit::Node* node) {
+  if (node->kind() == c10::prim::ListUnpack) return true;
   return std::any_of(
       node->inputs().begin(), node->inputs().end(), [](const torch::jit::Value* input) {
         if (IsWeight(input)) return false;
