@@ -18,13 +18,17 @@ constexpr size_t kPiece = size_t{1} << 20;
 template <typename Float>
 void ScalePiece(const ChannelMap& channels, const std::vector<double>& scale, int64_t first,
                 std::string* piece) {
-  const size_t count = piece->size() / sizeof(Float);
-  for (size_t i = 0; i < count; ++i) {
-    Float value;
-    std::memcpy(&value, piece->data() + i * sizeof(Float), sizeof(Float));
-    const int64_t channel = channels.ChannelOf(first + static_cast<int64_t>(i));
-    value = static_cast<Float>(static_cast<double>(value) * scale[channel]);
-    std::memcpy(piece->data() + i * sizeof(Float), &value, sizeof(Float));
+  const int64_t count = piece->size() / sizeof(Float), run = channels.Run();
+  char* at = piece->data();
+  for (int64_t i = 0; i < count;) {
+    const double factor = scale[channels.ChannelOf(first + i)];
+    const int64_t end = std::min(count, i + run - (first + i) % run);
+    for (; i < end; ++i, at += sizeof(Float)) {
+      Float value;
+      std::memcpy(&value, at, sizeof(Float));
+      value = static_cast<Float>(static_cast<double>(value) * factor);
+      std::memcpy(at, &value, sizeof(Float));
+    }
   }
 }
 

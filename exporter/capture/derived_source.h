@@ -18,6 +18,8 @@ struct ChannelMap {
   int64_t rows_of_group = 1;   // transposed: length of axis 0 / groups
 
   int64_t ChannelOf(int64_t element) const;
+  // Elements in a row that belong to one channel: a run begins at each multiple of it.
+  int64_t Run() const { return transposed ? inner : inner * columns; }
 };
 
 // Element i of `base` times scale[channel of i], computed in float64 and rounded to the base's

@@ -56,12 +56,27 @@ class Window {
   const std::string& path() const { return file_.path(); }
 
  private:
+  // minizip asks for a directory's numbers byte by byte.
   uLong Read(void* buffer, uLong size) {
     const uLong count = std::min<uint64_t>(size, size_ - std::min(position_, size_));
-    failed_ = !ReadAt(position_, count, static_cast<char*>(buffer)).ok();
+    failed_ = count < kAhead ? !ReadAhead(static_cast<char*>(buffer), count)
+                             : !ReadAt(position_, count, static_cast<char*>(buffer)).ok();
     if (failed_) return 0;
     position_ += count;
     return count;
+  }
+
+  bool ReadAhead(char* out, uint64_t count) {
+    if (position_ < ahead_begin_ || position_ + count > ahead_begin_ + ahead_.size()) {
+      ahead_begin_ = position_;
+      ahead_.resize(std::min<uint64_t>(kAhead, size_ - position_));
+      if (!ReadAt(position_, ahead_.size(), ahead_.data()).ok()) {
+        ahead_.clear();
+        return false;
+      }
+    }
+    std::copy_n(ahead_.data() + (position_ - ahead_begin_), count, out);
+    return true;
   }
 
   long Seek(uint64_t offset, int origin) {
@@ -73,9 +88,13 @@ class Window {
     return 0;
   }
 
+  static constexpr uint64_t kAhead = 4096;
+
   const files::InputFile& file_;
   const uint64_t begin_, size_;
   uint64_t position_ = 0;
+  uint64_t ahead_begin_ = 0;
+  std::string ahead_;  // the file's bytes from there on
   bool failed_ = false;
 };
 
