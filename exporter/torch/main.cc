@@ -1,6 +1,7 @@
 // onnx-capture-torch: what needs LibTorch. `capture` makes x.graph, x.weights and x.debug of a
 // TorchScript program; `run` gives the program's outputs for the example inputs.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <utility>
@@ -77,9 +78,7 @@ int Report(const absl::Status& status) {
   return 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   CLI::App app("Reads TorchScript programs for onnx-export.");
   app.require_subcommand(1);
   command::CaptureFlags capture_flags;
@@ -103,4 +102,15 @@ int main(int argc, char** argv) {
     std::cerr << "error: " << text.substr(0, text.find('\n')) << "\n";
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Large weights in large pages: LibTorch reads the variable once, at its first allocation.
+  setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
+  const int status = Main(argc, argv);
+  // Without the destructors of LibTorch's registries, which take longer than a small capture.
+  std::cout.flush();
+  std::_Exit(status);
 }
