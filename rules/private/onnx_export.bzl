@@ -3,6 +3,7 @@
 load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "VERIFY_FILES", "VERIFY_OPTIONS", "flag_of", "option_attributes", "option_flags")
 load(":providers.bzl", "OnnxInfo", "TorchModelInfo")
 load(":toolchains.bzl", "EXPORTER_TOOLCHAIN", "TOOLCHAIN_ARGUMENTS")
+load(":verify.bzl", "OPTIONAL_VERIFY_TOOLCHAINS", "can_verify", "make_test_data")
 
 _LAYOUTS = ["none", "single", "per_tensor", "shared"]
 
@@ -181,6 +182,7 @@ def _onnx_export_impl(ctx):
         OutputGroupInfo(
             data = data,
             graph = depset([graph, debug]),
+            test_data = depset([make_test_data(ctx, info)] if can_verify(ctx) else []),
             **groups
         ),
     ]
@@ -234,7 +236,7 @@ onnx_export = rule(
         _ATTRIBUTES,
         **dict(option_attributes(CAPTURE_OPTIONS), **option_attributes(LOWER_OPTIONS))
     ),
-    toolchains = [EXPORTER_TOOLCHAIN],
+    toolchains = OPTIONAL_VERIFY_TOOLCHAINS,
     provides = [OnnxInfo],
     doc = """Exports a PyTorch program to ONNX at one or more opsets.
 
@@ -242,7 +244,9 @@ The program is captured once (OnnxCapture), and each opset and layout is an
 action of its own (OnnxLower) that needs neither LibTorch nor, with
 external_data = "shared", the weights.
 
-Output groups: opsetN (artifacts of one opset and their data), data, graph;
-test_data with onnx_test_data_aspect.""",
+Output groups: opsetN (artifacts of one opset and their data), data, graph, and
+test_data: a folder with inputs and expected outputs as ONNX's test_data_set_N,
+made only if every artifact gives what the program gives. Without a Python
+toolchain that group is empty.""",
     **TOOLCHAIN_ARGUMENTS
 )

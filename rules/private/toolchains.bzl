@@ -58,17 +58,16 @@ onnx_exporter_target_toolchain = rule(
 )
 
 def _onnx_python_toolchain_impl(ctx):
-    return [platform_common.ToolchainInfo(python = _program(ctx.attr.python))]
+    return [platform_common.ToolchainInfo(python = _program(ctx.attr.python) if ctx.attr.python else None)]
 
 onnx_python_toolchain = rule(
     implementation = _onnx_python_toolchain_impl,
     attrs = {
         "python": attr.label(
-            mandatory = True,
             allow_files = True,
             cfg = "exec",
             executable = True,
-            doc = "A Python interpreter, or a program that passes its arguments to one: a py_binary, whose runfiles are the packages.",
+            doc = "A Python interpreter, or a program that passes its arguments to one: a py_binary, whose runfiles are the packages. Without it nothing is verified.",
         ),
     },
     doc = """A Python, for toolchains of the types @rules_onnx//rules:verify_python_toolchain_type

@@ -81,6 +81,7 @@ class BazelProject:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rules_onnx_bazel_"))
         self.workspace = self.folder / "workspace"
         self.workspace.mkdir()
+        without_python = 'register_toolchains("@rules_onnx//rules/toolchains/without_python:all")'
         self.write("WORKSPACE", f'''\
 workspace(name = "user")
 
@@ -98,7 +99,7 @@ load("@rules_onnx//rules:repositories.bzl", "rules_onnx_bazel_repositories", "ru
 
 register_toolchains("//toolchains:exporter_toolchain")
 
-{"rules_onnx_toolchains()" if python else ""}
+{"rules_onnx_toolchains()" if python else without_python}
 ''')
         self.write("toolchains/BUILD.bazel", '''\
 load("@rules_onnx//rules:defs.bzl", "onnx_exporter_toolchain")

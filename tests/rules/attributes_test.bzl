@@ -1,7 +1,7 @@
 """Analysis tests of onnx_export: each attribute reaches the actions that it is for, and only those."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//rules:defs.bzl", "OnnxInfo", "onnx_export", "onnx_export_test", "onnx_test_data")
+load("//rules:defs.bzl", "OnnxInfo", "onnx_export", "onnx_export_test")
 load("//rules/private:options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "VERIFY_FILES", "VERIFY_OPTIONS")
 load(":flags_test.bzl", "flags_test", "script_test")
 
@@ -83,10 +83,11 @@ def _capture_tools_test_impl(ctx):
     env = analysistest.begin(ctx)
     for action in analysistest.target_actions(env):
         with_torch = [file.path for file in action.inputs.to_list() if "torch" in file.basename]
-        expected = ctx.attr.torch and action.mnemonic == "OnnxCapture"
+        expected = action.mnemonic == "OnnxVerify" or ctx.attr.torch and action.mnemonic == "OnnxCapture"
         asserts.equals(env, expected, bool(with_torch), "%s: %s" % (action.mnemonic, with_torch))
-        with_python = [file.path for file in action.inputs.to_list() if "python" in file.path]
-        asserts.equals(env, [], with_python, action.mnemonic)
+        if action.mnemonic in ["OnnxCapture", "OnnxLower"]:
+            with_python = [file.path for file in action.inputs.to_list() if "python" in file.path]
+            asserts.equals(env, [], with_python, action.mnemonic)
     return analysistest.end(env)
 
 _capture_tools_test = analysistest.make(
@@ -104,16 +105,11 @@ def _export(name, **attributes):
 
 def _verify_tests(name, export, flags):
     """Tests that the flags reach the data and the test of an export; their names."""
-    onnx_test_data(
-        name = name + "_data",
-        export = export,
-        tags = ["manual"],
-    )
     flags_test(
         name = name + "_data_test",
         flags = flags,
         mnemonic = "OnnxVerify",
-        target_under_test = ":" + name + "_data",
+        target_under_test = export,
     )
     onnx_export_test(
         name = name + "_verify",
