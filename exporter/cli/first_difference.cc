@@ -12,7 +12,7 @@
 #include "exporter/diagnostics/json_text.h"
 #include "exporter/files/atomic_file.h"
 #include "exporter/files/input_file.h"
-#include "exporter/pt2/json.h"
+#include "exporter/json/json.h"
 
 namespace rules_onnx::cli {
 namespace {
@@ -99,12 +99,12 @@ absl::Status ComputeValues(const Options& options, const capture::CapturePaths& 
 absl::StatusOr<std::vector<Mismatch>> ReadMismatches(const std::string& path) {
   const absl::StatusOr<std::string> text = files::ReadFile(path);
   if (!text.ok()) return text.status();
-  const absl::StatusOr<pt2::JsonDocument> document = pt2::JsonDocument::Parse(path, *text);
+  const absl::StatusOr<json::JsonDocument> document = json::JsonDocument::Parse(path, *text);
   if (!document.ok()) return document.status();
   std::vector<Mismatch> mismatches;
-  const pt2::Json list = document->root().Field("mismatches");
-  list.ForEachItem([&](const pt2::Json& item) {
-    const pt2::Json result = item.Field("result"), opset = item.Field("opset"),
+  const json::Json list = document->root().Field("mismatches");
+  list.ForEachItem([&](const json::Json& item) {
+    const json::Json result = item.Field("result"), opset = item.Field("opset"),
                     folder = item.Field("case");
     mismatches.push_back({static_cast<int>(result.Int()), static_cast<int>(opset.Int()),
                           folder.String()});

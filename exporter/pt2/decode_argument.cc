@@ -9,6 +9,7 @@
 namespace rules_onnx::pt2 {
 namespace {
 
+using json::Json;
 using ir::DType;
 using ir::Type;
 

@@ -5,10 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "exporter/pt2/decode_argument.h"
 #include "exporter/pt2/format.h"
-#include "exporter/pt2/json.h"
+#include "exporter/json/json.h"
 
 namespace rules_onnx::pt2 {
 namespace {
+
+using json::Json;
+using json::JsonDocument;
 
 void CheckVersion(const Json& version, const std::string& torch_version) {
   if (version.is_number()) return;  // schema 1

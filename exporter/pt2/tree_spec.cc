@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "exporter/pt2/json.h"
+#include "exporter/json/json.h"
 
 namespace rules_onnx::pt2 {
 namespace {
+
+using json::Json;
+using json::JsonDocument;
 
 struct Tree {
   bool is_leaf = false;

@@ -1,4 +1,4 @@
-#include "exporter/pt2/json.h"
+#include "exporter/json/json.h"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace rules_onnx::pt2 {
+namespace rules_onnx::json {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -151,4 +151,4 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(std::string name, absl::string_
   return JsonDocument(std::move(state));
 }
 
-}  // namespace rules_onnx::pt2
+}  // namespace rules_onnx::json

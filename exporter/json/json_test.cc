@@ -1,11 +1,11 @@
-#include "exporter/pt2/json.h"
+#include "exporter/json/json.h"
 
 #include <cmath>
 #include <string>
 
 #include "gtest/gtest.h"
 
-namespace rules_onnx::pt2 {
+namespace rules_onnx::json {
 namespace {
 
 JsonDocument Parse(absl::string_view text) { return JsonDocument::Parse("m.json", text).value(); }
@@ -72,4 +72,4 @@ TEST(JsonTest, NoJson) {
 }
 
 }  // namespace
-}  // namespace rules_onnx::pt2
+}  // namespace rules_onnx::json

@@ -2,8 +2,8 @@
 //
 // A document keeps the first error, with the place of the value that it is about; after it every
 // read gives zero values, so that readers need no check after each step, only one at the end.
-#ifndef RULES_ONNX_EXPORTER_PT2_JSON_H_
-#define RULES_ONNX_EXPORTER_PT2_JSON_H_
+#ifndef RULES_ONNX_EXPORTER_JSON_JSON_H_
+#define RULES_ONNX_EXPORTER_JSON_JSON_H_
 
 #include <simdjson.h>
 
@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace rules_onnx::pt2 {
+namespace rules_onnx::json {
 
 // One value and its place. A Json must not outlive the one that it was taken from (the overloads
 // for temporaries are deleted for that).
@@ -79,6 +79,6 @@ class JsonDocument {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace rules_onnx::pt2
+}  // namespace rules_onnx::json
 
-#endif  // RULES_ONNX_EXPORTER_PT2_JSON_H_
+#endif  // RULES_ONNX_EXPORTER_JSON_JSON_H_
