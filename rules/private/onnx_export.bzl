@@ -44,8 +44,9 @@ def _program(ctx):
     """The program, and the example inputs that are files."""
     if TorchModelInfo in ctx.attr.model:
         info = ctx.attr.model[TorchModelInfo]
-        own_inputs = ctx.attr.inputs or ctx.attr.input_files
-        return info.program, ctx.files.input_files if own_inputs else [info.inputs]
+        if not ctx.attr.inputs and not ctx.attr.input_files:
+            return info.program, [info.inputs]
+        return info.program, ctx.files.input_files
     return ctx.file.model, ctx.files.input_files
 
 def _capture(ctx, exporter, program, input_files):
