@@ -117,14 +117,6 @@ Val ValuesFor(Builder& b, Val values, Val moved, const Indices& indices) {
   return b.Transpose(ExpandTo(b, values, placed), InversePermutation(order));
 }
 
-// Booleans are added as integers.
-Val Accumulated(Builder& b, Val x, const Vals& indices, Val values) {
-  if (x.dtype() != DType::kBool) return ScatterFirst(b, x, indices, values, "add");
-  const Val sum = ScatterFirst(b, b.Cast(x, DType::kInt32), indices,
-                               b.Cast(values, DType::kInt32), "add");
-  return b.Cast(sum, DType::kBool);
-}
-
 void IndexPut(Op& op) {
   Builder& b = op.b;
   const Val x = op.Tensor("self");
@@ -145,8 +137,8 @@ void IndexPut(Op& op) {
   const std::vector<int64_t> order = FrontPermutation(x.rank(), indices.axes);
   const Val moved = b.Transpose(x, order);
   const Val updates = ValuesFor(b, values, moved, indices);
-  const Val written = op.Bool("accumulate") ? Accumulated(b, moved, indices.indices, updates)
-                                            : ScatterFirst(b, moved, indices.indices, updates);
+  const Val written = ScatterFirst(b, moved, indices.indices, updates,
+                                   op.Bool("accumulate") ? "add" : "none");
   op.Return(b.Transpose(written, InversePermutation(order)));
 }
 
@@ -193,7 +185,7 @@ void MaskedIndexPut(Op& op) {
   spread = Broadcast(b, spread);
   const Val updates = spread.back();
   spread.pop_back();
-  op.Return(Accumulated(b, x, spread, updates));
+  op.Return(ScatterFirst(b, x, spread, updates, "add"));
 }
 
 }  // namespace
@@ -203,9 +195,9 @@ const Family kIndex = {"index", {
     {"aten::index", Index, 9, "masks and several indices: opset 11 where sizes are dynamic"},
     {"aten::_unsafe_index", Index},
     {"aten::_unsafe_masked_index", MaskedIndex},
-    {"aten::_unsafe_masked_index_put_accumulate", MaskedIndexPut, 16},
-    {"aten::index_put", IndexPut, 11, "accumulate: opset 16"},
-    {"aten::_unsafe_index_put", IndexPut, 11, "accumulate: opset 16"},
+    {"aten::_unsafe_masked_index_put_accumulate", MaskedIndexPut, 11},
+    {"aten::index_put", IndexPut, 11},
+    {"aten::_unsafe_index_put", IndexPut, 11},
 }};
 
 }  // namespace rules_onnx::lowering

@@ -174,14 +174,14 @@ void Put(Op& op) {
 
 extern const Family kScatter;
 const Family kScatter = {"scatter", {
-    {"aten::scatter", Scatter, 9, "with a reduction: opset 16"},
-    {"aten::scatter_add", ScatterAdd, 16},
-    {"aten::scatter_reduce", ScatterReduce, 16, "amax, amin: opset 18"},
-    {"aten::index_reduce", IndexReduce, 16, "amax, amin: opset 18"},
-    {"aten::index_add", IndexAdd, 16},
+    {"aten::scatter", Scatter},
+    {"aten::scatter_add", ScatterAdd},
+    {"aten::scatter_reduce", ScatterReduce},
+    {"aten::index_reduce", IndexReduce},
+    {"aten::index_add", IndexAdd, 11},
     {"aten::index_copy", IndexCopy, 11},
     {"aten::index_fill", IndexFill},
-    {"aten::put", Put, 9, "accumulate: opset 16"},
+    {"aten::put", Put},
 }};
 
 }  // namespace rules_onnx::lowering

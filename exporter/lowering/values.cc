@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include "absl/strings/str_cat.h"
 #include "exporter/builder/literal.h"
+#include "exporter/lowering/loop.h"
 
 namespace rules_onnx::lowering {
 
@@ -202,12 +202,47 @@ Val GatherFlat(Builder& b, Val x, const Vals& indices) {
   return b.Gather(b.Reshape(x, target, std::nullopt), position, 0);
 }
 
-Attrs ReductionAttrs(Builder& b, absl::string_view reduction) {
+bool HasReduction(const Builder& b, absl::string_view reduction) {
+  return b.opset() >= (reduction == "max" || reduction == "min" ? 18 : 16);
+}
+
+Val Combined(Builder& b, Val old, Val update, absl::string_view reduction) {
+  if (reduction == "add") return b.Add(old, update);
+  if (reduction == "mul") return b.Mul(old, update);
+  return reduction == "max" ? b.Max(old, update) : b.Min(old, update);
+}
+
+// Indices of slices of x: [n, number of indices]. One write after the other.
+Val CombineSlices(Builder& b, Val x, Val indices, Val updates, absl::string_view reduction) {
+  const auto write = [&](Val i, const Vals& carried) {
+    const Val place = SelectKept(b, indices, 0, i);
+    const Val old = b.Op("GatherND", {carried[0], place});
+    const Val combined = Combined(b, old, SelectKept(b, updates, 0, i), reduction);
+    return LoopStep{{b.Op("ScatterND", {carried[0], place, combined})}};
+  };
+  return Repeat(b, b.Size(indices, 0), {}, {x}, write)[0];
+}
+
+// Places of one position along the axis differ: they are written at once.
+Val CombineAlong(Builder& b, Val x, int axis, Val indices, Val updates,
+                 absl::string_view reduction) {
+  const auto write = [&](Val i, const Vals& carried) {
+    const Val place = SelectKept(b, indices, axis, i);
+    const Val old = GatherAlong(b, carried[0], axis, place);
+    const Val combined = Combined(b, old, SelectKept(b, updates, axis, i), reduction);
+    return LoopStep{{ScatterAlong(b, carried[0], axis, place, combined)}};
+  };
+  return Repeat(b, b.Size(indices, axis), {}, {x}, write)[0];
+}
+
+// Booleans are reduced as integers, short floats in float32.
+DType ReducedIn(DType dtype) {
+  if (dtype == DType::kBool) return DType::kInt32;
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+}
+
+Attrs ReductionAttrs(absl::string_view reduction) {
   if (reduction == "none") return {};
-  const int needed = reduction == "max" || reduction == "min" ? 18 : 16;
-  if (b.opset() < needed) {
-    b.Fail(absl::StrCat("scattering with reduction ", reduction, " needs opset ", needed));
-  }
   return {{"reduction", builder::Attr::Data(std::string(reduction))}};
 }
 
@@ -222,8 +257,20 @@ Val GatherFirst(Builder& b, Val x, Vals indices) {
 
 Val ScatterFirst(Builder& b, Val x, Vals indices, Val updates, absl::string_view reduction) {
   if (!x || !updates) return {};
-  return b.Op("ScatterND", {x, StackedIndices(b, std::move(indices)), updates},
-              ReductionAttrs(b, reduction));
+  if (const DType wide = ReducedIn(x.dtype()); reduction != "none" && wide != x.dtype()) {
+    return b.CastLike(ScatterFirst(b, b.Cast(x, wide), std::move(indices),
+                                   b.Cast(updates, wide), reduction), x);
+  }
+  const int num_axes = static_cast<int>(indices.size());
+  const Val places = StackedIndices(b, std::move(indices));
+  if (reduction == "none" || HasReduction(b, reduction)) {
+    return b.Op("ScatterND", {x, places, updates}, ReductionAttrs(reduction));
+  }
+  const Val count = Product(b, SizesOf(b, Select(b, places, places.rank() - 1, b.Int(0))));
+  Vals slices = {count};
+  for (int i = num_axes; i < x.rank(); ++i) slices.push_back(b.Size(x, i));
+  return CombineSlices(b, x, b.Reshape(places, {count, b.Int(num_axes)}, std::nullopt),
+                       b.Reshape(updates, slices, std::nullopt), reduction);
 }
 
 Val GatherAlong(Builder& b, Val x, int axis, Val indices) {
@@ -237,11 +284,20 @@ Val GatherAlong(Builder& b, Val x, int axis, Val indices) {
 Val ScatterAlong(Builder& b, Val x, int axis, Val indices, Val updates,
                  absl::string_view reduction) {
   if (!x || !indices || !updates) return {};
-  Attrs attrs = ReductionAttrs(b, reduction);
+  if (const DType wide = ReducedIn(x.dtype()); reduction != "none" && wide != x.dtype()) {
+    return b.CastLike(ScatterAlong(b, b.Cast(x, wide), axis, indices, b.Cast(updates, wide),
+                                   reduction), x);
+  }
+  if (reduction != "none" && !HasReduction(b, reduction)) {
+    return CombineAlong(b, x, axis, indices, updates, reduction);
+  }
+  if (b.opset() < 11) {
+    return b.Op("Scatter", {x, NonNegative(b, indices, b.Size(x, axis)), updates},
+                {{"axis", axis}});
+  }
+  Attrs attrs = ReductionAttrs(reduction);
   attrs.emplace_back("axis", axis);
-  if (b.opset() >= 11) return b.Op("ScatterElements", {x, indices, updates}, std::move(attrs));
-  return b.Op("Scatter", {x, NonNegative(b, indices, b.Size(x, axis)), updates},
-              std::move(attrs));
+  return b.Op("ScatterElements", {x, indices, updates}, std::move(attrs));
 }
 
 Val ScatterSlices(Builder& b, Val x, int axis, Val index, Val source,

@@ -61,11 +61,13 @@ Val AtLeast1D(Builder& b, Val x);
 Val ReshapeLike(Builder& b, Val x, Val like);
 
 // ---- gather and scatter
+// Reductions (none, add, mul, max, min) that ScatterND and ScatterElements lack at the opset are
+// loops that write without one: over all indices, or over the axis. Booleans are reduced as
+// integers, float16 and bfloat16 in float32.
 // x[indices[0], indices[1], …]: integer indices into the first axes of x, broadcast against each
 // other, negative ones counted from the end. Shape: that of the indices, then x's other axes.
 Val GatherFirst(Builder& b, Val x, Vals indices);
-// x with updates put at those places; `reduction` as ScatterND has it: none, add, mul, max, min.
-// updates has the shape that GatherFirst gives.
+// x with updates, shaped as GatherFirst gives them, put at those places.
 Val ScatterFirst(Builder& b, Val x, Vals indices, Val updates,
                  absl::string_view reduction = "none");
 // torch.gather for x and indices of one rank ≥ 1.
