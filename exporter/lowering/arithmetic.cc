@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -94,14 +95,40 @@ int64_t Width(DType dtype) { return static_cast<int64_t>(ElementSize(dtype)) * 8
 // Runtimes compute with few operators on narrower integers.
 DType AtLeastInt32(DType dtype) { return Width(dtype) < 32 ? DType::kInt32 : dtype; }
 
+// 1, 2, 4, …, 2^(count − 1).
+Val PowersOfTwo(Builder& b, int64_t count, DType dtype) {
+  std::vector<int64_t> powers;
+  for (int64_t i = 0; i < count; ++i) powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
+  return b.Cast(b.Ints(powers), dtype);
+}
+
 // 2^n for 0 ≤ n < width, the highest bit included, from a table: ONNX has powers of integers from
 // opset 12 on only, and floats lack the highest one.
 Val PowerOfTwo(Builder& b, Val n, DType dtype) {
-  std::vector<int64_t> powers;
-  for (int64_t i = 0; i < Width(dtype); ++i) {
-    powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
-  }
-  return b.Gather(b.Cast(b.Ints(powers), dtype), n, 0);
+  return b.Gather(PowersOfTwo(b, Width(dtype), dtype), n, 0);
+}
+
+// The lowest bits of x ≥ 0 along a new last axis, each 0 or 1.
+Val LowBits(Builder& b, Val x, int64_t count) {
+  const Val two = b.ScalarInt(2, x.dtype());
+  const Val shifted = b.Div(b.Unsqueeze(x, {-1}), PowersOfTwo(b, count, x.dtype()));
+  return b.Sub(shifted, b.Mul(b.Div(shifted, two), two));
+}
+
+// Bit by bit; the sign bit, whose power is negative, by itself.
+Val AndOfBits(Builder& b, Val x, Val y, DType dtype) {
+  const bool is_signed = !ir::IsUnsigned(dtype);
+  const DType wide = x.dtype();
+  const int64_t count = Width(dtype) - (is_signed ? 1 : 0);
+  const Val zero = b.ScalarInt(0, wide), lowest = b.Cast(Lowest(b, dtype), wide);
+  const auto bits = [&](Val v) {
+    return LowBits(b, is_signed ? b.Where(b.Less(v, zero), b.Sub(v, lowest), v) : v, count);
+  };
+  // Not a ReduceSum, which ONNX Runtime computes in float64.
+  const Val sum = b.MatMul(b.Mul(bits(x), bits(y)), PowersOfTwo(b, count, wide));
+  if (!is_signed) return sum;
+  const Val negative = b.And(b.Less(x, zero), b.Less(y, zero));
+  return b.Add(sum, b.Where(negative, lowest, zero));
 }
 
 }  // namespace
@@ -146,6 +173,21 @@ Val ShiftRight(Builder& b, Val x, Val amount) {
   const Val beyond =
       is_unsigned ? zero : b.Where(b.Less(number, zero), b.ScalarInt(-1, wide), zero);
   return b.Cast(b.Where(b.Equal(kept, n), shifted, beyond), dtype);
+}
+
+Val Bitwise(Builder& b, absl::string_view onnx_op, Val x, Val y) {
+  if (!x || !y || b.failed()) return {};
+  const DType dtype = x.dtype();
+  const bool is_and = onnx_op == "BitwiseAnd", is_or = onnx_op == "BitwiseOr";
+  if (dtype == DType::kBool) return is_and ? b.And(x, y) : is_or ? b.Or(x, y) : b.Xor(x, y);
+  if (b.opset() >= 18) return b.Op(onnx_op, {x, y});
+  x = b.Cast(x, AtLeastInt32(dtype));
+  y = b.CastLike(y, x);
+  const Val both = AndOfBits(b, x, y, dtype);
+  if (is_and) return b.Cast(both, dtype);
+  // Sums of numbers that share no bit.
+  const Val only_y = b.Sub(y, both);
+  return b.Cast(b.Add(is_or ? x : b.Sub(x, both), only_y), dtype);
 }
 
 bool HoldsExactly(DType dtype, double number) {

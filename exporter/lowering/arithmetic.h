@@ -16,6 +16,10 @@ Val Remainder(Builder& b, Val x, Val y);
 Val ShiftLeft(Builder& b, Val x, Val amount);
 Val ShiftRight(Builder& b, Val x, Val amount);
 
+// ONNX's BitwiseAnd, BitwiseOr, BitwiseXor of integers, taken apart into bits before opset 18; And,
+// Or, Xor of booleans.
+Val Bitwise(Builder& b, absl::string_view onnx_op, Val x, Val y);
+
 // Whether a float attribute of an ONNX operator, which is float32, holds the number as exactly as
 // an operator on that dtype wants it.
 bool HoldsExactly(DType dtype, double number);

@@ -4,6 +4,7 @@
 #include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/math.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -36,28 +37,25 @@ void Logic(Op& op) {
 
 void LogicalNot(Op& op) { op.Return(op.b.Not(op.Tensor("self", DType::kBool))); }
 
-// Bools by logic; integers by ONNX's bitwise operators of opset 18.
-template <Binary kLogic, const char* kOnnxOp>
-void Bitwise(Op& op) {
+template <const char* kOnnxOp>
+void BitwiseOp(Op& op) {
   const DType dtype = op.OutDType();
-  const Val x = op.Tensor("self", dtype), y = op.Tensor("other", dtype);
-  op.Return(dtype == DType::kBool ? (op.b.*kLogic)(x, y) : op.b.Op(kOnnxOp, {x, y}));
+  op.Return(Bitwise(op.b, kOnnxOp, op.Tensor("self", dtype), op.Tensor("other", dtype)));
 }
 inline constexpr char kBitwiseAnd[] = "BitwiseAnd";
 inline constexpr char kBitwiseOr[] = "BitwiseOr";
 inline constexpr char kBitwiseXor[] = "BitwiseXor";
 
-// −x − 1 is what inverting all bits gives, at every opset.
+// −x − 1 is what inverting all bits gives, at every opset; the largest number less x without sign.
 void BitwiseNot(Op& op) {
+  Builder& b = op.b;
   const Val x = op.Tensor("self");
-  if (x.dtype() == DType::kBool) return op.Return(op.b.Not(x));
-  if (op.b.opset() >= 18) return op.Return(op.b.Unary("BitwiseNot", x));
-  const double all_ones = ir::IsUnsigned(x.dtype()) ? 255 : -1;
-  if (!op.Require(!ir::IsUnsigned(x.dtype()) || x.dtype() == DType::kUInt8,
-                  "bitwise_not of this type needs opset 18")) {
-    return;
-  }
-  op.Return(op.b.Sub(op.b.Scalar(all_ones, x.dtype()), x));
+  if (!x) return;
+  if (x.dtype() == DType::kBool) return op.Return(b.Not(x));
+  if (b.opset() >= 18) return op.Return(b.Unary("BitwiseNot", x));
+  const bool is_unsigned = ir::IsUnsigned(x.dtype());
+  const Val all_ones = is_unsigned ? Highest(b, x.dtype()) : b.ScalarInt(-1, x.dtype());
+  op.Return(b.Sub(all_ones, x));
 }
 
 template <Val (*kFunction)(Builder&, Val, Val)>
@@ -145,12 +143,12 @@ const Family kCompare = {"compare", {
     {"aten::logical_or", Logic<&Builder::Or>},
     {"aten::logical_xor", Logic<&Builder::Xor>},
     {"aten::logical_not", LogicalNot},
-    {"aten::bitwise_and", Bitwise<&Builder::And, kBitwiseAnd>},
-    {"aten::bitwise_or", Bitwise<&Builder::Or, kBitwiseOr>},
-    {"aten::bitwise_xor", Bitwise<&Builder::Xor, kBitwiseXor>},
-    {"aten::__and__", Bitwise<&Builder::And, kBitwiseAnd>},
-    {"aten::__or__", Bitwise<&Builder::Or, kBitwiseOr>},
-    {"aten::__xor__", Bitwise<&Builder::Xor, kBitwiseXor>},
+    {"aten::bitwise_and", BitwiseOp<kBitwiseAnd>},
+    {"aten::bitwise_or", BitwiseOp<kBitwiseOr>},
+    {"aten::bitwise_xor", BitwiseOp<kBitwiseXor>},
+    {"aten::__and__", BitwiseOp<kBitwiseAnd>},
+    {"aten::__or__", BitwiseOp<kBitwiseOr>},
+    {"aten::__xor__", BitwiseOp<kBitwiseXor>},
     {"aten::bitwise_not", BitwiseNot},
     {"aten::bitwise_left_shift", Shift<ShiftLeft>},
     {"aten::__lshift__", Shift<ShiftLeft>},

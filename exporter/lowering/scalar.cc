@@ -66,16 +66,14 @@ Val Ordered(Builder& b, Val x, Val y) {
 }
 
 // Both true operands, or the bits of integers.
-template <Val (Builder::*kLogical)(Val, Val)>
-void Bitwise(Op& op, absl::string_view bitwise) {
+void BitwiseOf(Op& op, absl::string_view onnx_op) {
   const DType dtype = CommonType(op);
-  const Val x = Operand(op, 0, dtype), y = Operand(op, 1, dtype);
-  op.Return(dtype == DType::kBool ? (op.b.*kLogical)(x, y) : op.b.Op(bitwise, {x, y}));
+  op.Return(Bitwise(op.b, onnx_op, Operand(op, 0, dtype), Operand(op, 1, dtype)));
 }
 
-void And(Op& op) { Bitwise<&Builder::And>(op, "BitwiseAnd"); }
-void Or(Op& op) { Bitwise<&Builder::Or>(op, "BitwiseOr"); }
-void Xor(Op& op) { Bitwise<&Builder::Xor>(op, "BitwiseXor"); }
+void And(Op& op) { BitwiseOf(op, "BitwiseAnd"); }
+void Or(Op& op) { BitwiseOf(op, "BitwiseOr"); }
+void Xor(Op& op) { BitwiseOf(op, "BitwiseXor"); }
 void Not(Op& op) { op.Return(op.b.Not(Operand(op, 0, DType::kBool))); }
 
 // ---------------------------------------------------------------- by operators on tensors

@@ -99,7 +99,15 @@ ROWS = [
       for row in each(name, getattr(torch, name), [X, Y], ("f32", "i64", "bool"))],
     Case("logical_not", torch.logical_not, [I]),
     *[row for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
-      for row in each(name, getattr(torch, name), [X, Y], ("i32", "i64", "u8"), since=18)],
+      for row in each(name, getattr(torch, name), [X, Y], ("i32", "i64", "u8"))],
+    *[Case(f"bits_{t}", lambda x, y: (x & y, x | y, x ^ y, x & 6),
+           [torch.tensor([[lowest], [lowest + 1], [3], [100], [highest]], dtype=DTYPES[t]),
+            torch.tensor([0, 1, 6, 85, lowest, highest - 2, highest] + ([-1, -86] if lowest else []), dtype=DTYPES[t])])
+      for t, lowest, highest in (("u8", 0, 255), ("i8", -128, 127), ("i16", -2**15, 2**15 - 1), ("i32", -2**31, 2**31 - 1),
+                                 ("i64", -2**63, 2**63 - 1))],
+    Case("bits_scalar", lambda x, y: (x & y, x ^ 5), [T("i64"), T("i32")]),
+    Case("bits_empty", lambda x: x | 3, [T("i64", 0, 3)]),
+    Case("bits_number", lambda x: (x & x.shape[0]) | x.shape[1], [T("i64", 4, 3, N=0, W=1)]),
     *[Case(f"{name}_bool", getattr(torch, name), [B, B]) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")],
     *each("bitwise_not", torch.bitwise_not, [X], ("i32", "i64", "u8", "bool")),
     Case("left_shift", lambda x, n: x << n, [I, T("i64", 4, low=0, high=8)]),
