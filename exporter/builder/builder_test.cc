@@ -136,6 +136,20 @@ TEST(BuilderTest, ReshapeToNothing) {
   EXPECT_EQ(f.Last().attrs.at(0).name, "allowzero");
 }
 
+// ONNX forbids a -1 beside a 0 that means 0.
+TEST(BuilderTest, ReshapeToNothingWithAnInferredSize) {
+  Fixture f(18);
+  const Val x = f.Input(DType::kFloat32, {2, 3, 0, 5});
+  f.b.Reshape(x, std::vector<int64_t>{-1, 0, 5});
+  EXPECT_EQ(Val(f.Last().inputs[1]).ints(), (std::vector<int64_t>{6, 0, 5}));
+  f.b.Reshape(f.Input(DType::kFloat32, {kN, 0, 4}), std::vector<int64_t>{-1, 0, 2, 2});
+  EXPECT_EQ(f.Last().op_type, "Reshape");
+  EXPECT_FALSE(Val(f.Last().inputs[1]).is_const());
+  f.b.Reshape(f.Input(DType::kFloat32, {0, 0, 5}), std::vector<int64_t>{-1, 0, 5});
+  EXPECT_EQ(Val(f.Last().inputs[1]).ints(), (std::vector<int64_t>{0, 0, 5}));
+  EXPECT_TRUE(f.b.TakeStatus().ok());
+}
+
 TEST(BuilderTest, NegativeIndicesBeforeOpset11) {
   Fixture f(9);
   const Val x = f.Input(DType::kFloat32, {5, 3});

@@ -99,19 +99,40 @@ Vals Builder::Elements(Val vector) {
 
 // ---------------------------------------------------------------- reshape
 
+namespace {
+
+// What a -1 beside zeros stands for, which ONNX leaves open: the number of elements does not tell.
+// As if each of the zeros were the same axis before and after: x's other sizes over the others of
+// the shape.
+Val SizeBesideZeros(Builder& b, Val x, const std::vector<int64_t>& shape) {
+  auto zeros = std::count(shape.begin(), shape.end(), 0);
+  Val size = b.Int(1);
+  for (int i = 0; i < x.rank(); ++i) {
+    const bool is_kept = x.dim(i).Equals(Dim(0)) && zeros-- > 0;
+    if (!is_kept) size = b.Mul(size, b.Size(x, i));
+  }
+  int64_t others = 1;
+  for (const int64_t other : shape) others *= other > 0 ? other : 1;
+  return b.Div(size, b.Int(others));
+}
+
+}  // namespace
+
 Val Builder::Reshape(Val x, const std::vector<int64_t>& shape) {
   if (!x || failed()) return {};
   if (const auto from = Numbers(x); from && *from == shape) return x;
   if (x.rank() == 0 && shape == std::vector<int64_t>{1} && !x.is_const()) {
     return Unsqueeze(x, {0});
   }
-  const bool has_zero = std::count(shape.begin(), shape.end(), 0) > 0;
-  if (!has_zero) return Op("Reshape", {x, Ints(shape)});
-  if (opset() >= 14) return Op("Reshape", {x, Ints(shape)}, {{"allowzero", 1}});
+  if (std::count(shape.begin(), shape.end(), 0) == 0) return Op("Reshape", {x, Ints(shape)});
+  Vals sizes;
+  for (const int64_t size : shape) {
+    sizes.push_back(size == -1 ? SizeBesideZeros(*this, x, shape) : Int(size));
+  }
+  const Val target = Vector(sizes);
+  if (opset() >= 14) return Op("Reshape", {x, target}, {{"allowzero", 1}});
   // A result without elements; before opset 14 a 0 in a shape means something else.
-  std::vector<int64_t> sizes = shape;
-  std::replace(sizes.begin(), sizes.end(), int64_t{-1}, int64_t{0});
-  return ConstantOfShape(Ints(sizes), 0, x.dtype());
+  return ConstantOfShape(target, 0, x.dtype());
 }
 
 Val Builder::Reshape(Val x, Val shape) {
