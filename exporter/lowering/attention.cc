@@ -4,8 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "exporter/lowering/registry.h"
+#include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/linear.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -47,18 +48,28 @@ Val SafeSoftmax(Builder& b, Val scores, Val bool_mask) {
   return b.Where(none, b.Scalar(0, weights.dtype()), weights);
 }
 
-// ONNX has one batch axis, heads in order, and pads a mask that is narrower than the keys.
+// What the scores are multiplied by, if it is known.
+std::optional<double> Scale(const Attention& a) {
+  if (a.scale || !a.query.dim(-1).is_number()) return a.scale;
+  return 1 / std::sqrt(static_cast<double>(a.query.dim(-1).value()));
+}
+
+// ONNX has one batch axis, heads in order, a scale in float32, and pads a mask that is narrower
+// than the keys.
 bool IsNative(Builder& b, const Attention& a) {
   const int rank = a.query.rank();
   if (b.opset() < 23 || rank < 3 || rank > 4 || a.scale == 0.0) return false;
+  const DType dtype = a.query.dtype();
+  const auto scale = Scale(a);
+  if (dtype == DType::kFloat64 && (!scale || !HoldsExactly(dtype, *scale))) return false;
   for (const Val other : {a.key, a.value}) {
-    if (other.rank() != rank || other.dtype() != a.query.dtype()) return false;
+    if (other.rank() != rank || other.dtype() != dtype) return false;
     if (!other.dim(0).Equals(a.query.dim(0)) || !other.dim(-3).Equals(a.key.dim(-3))) return false;
   }
   if (!a.grouped && !a.key.dim(-3).Equals(a.query.dim(-3))) return false;
   if (!a.mask) return true;
   return a.mask.rank() >= 2 && a.mask.rank() <= 4 && a.mask.dim(-1).Equals(a.key.dim(-2)) &&
-         (a.mask.dtype() == DType::kBool || a.mask.dtype() == a.query.dtype());
+         (a.mask.dtype() == DType::kBool || a.mask.dtype() == dtype);
 }
 
 Val NativeAttention(Builder& b, const Attention& a) {
@@ -116,10 +127,8 @@ Attended Attend(Builder& b, Attention a) {
   }
   const DType dtype = a.query.dtype();
   Val root;  // √scale, on both operands: half types keep their range
-  if (a.scale) {
-    root = b.Scalar(std::sqrt(*a.scale), dtype);
-  } else if (a.query.dim(-1).is_number()) {
-    root = b.Scalar(std::sqrt(1 / std::sqrt(static_cast<double>(a.query.dim(-1).value()))), dtype);
+  if (const auto scale = Scale(a)) {
+    root = b.Scalar(std::sqrt(*scale), dtype);
   } else {
     const Val width = b.Cast(b.Size(a.query, -1), dtype);
     root = b.Unary("Sqrt", b.Unary("Reciprocal", b.Unary("Sqrt", width)));
