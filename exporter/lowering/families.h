@@ -31,6 +31,7 @@ extern const Family kCast;
 extern const Family kIndex;
 extern const Family kGather;
 extern const Family kScatter;
+extern const Family kSegment;
 extern const Family kMask;
 extern const Family kRnn;
 extern const Family kPacked;

@@ -33,6 +33,7 @@ const std::vector<const Family*>& Families() {
       &kIndex,
       &kGather,
       &kScatter,
+      &kSegment,
       &kMask,
       &kRnn,
       &kPacked,

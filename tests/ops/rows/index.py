@@ -202,6 +202,15 @@ ROWS = [
     Case("index_fill_bool", lambda x, i: x.index_fill(0, i, True), [T("bool", 4, 3), ix(2)], modes=("export", "dynamic", "core")),
     Case("put", lambda x, v: x.put(torch.tensor([0, -2]), v), [X, T("f32", 2)]),
     Case("put_accumulate", lambda x, v: x.put(torch.tensor([[0, -2], [0, 1]]), v, accumulate=True), [X, T("f32", 2, 2)]),
+    # ---- segments
+    *[Case(f"segment_reduce_{r}", lambda x, r=r: (torch.segment_reduce(x, r, lengths=torch.tensor([2, 0, 3])),
+                                                  torch.segment_reduce(x, r, lengths=torch.tensor([1, 0, 4]), initial=2.5)),
+           [T("f32", 5, 3, W=1)], since=11) for r in ("sum", "mean", "max", "min", "prod")],
+    Case("segment_reduce_offsets", lambda x, o: torch.segment_reduce(x, "sum", offsets=o), [T("f32", 7), torch.tensor([0, 2, 2, 7])]),
+    Case("segment_reduce_batches", lambda x, n: torch.segment_reduce(x, "max", lengths=n, axis=1, unsafe=True),
+         [T("f64", 2, 5, 3), torch.tensor([[2, 3, 0], [1, 1, 3]])], since=11),
+    Case("segment_reduce_batch_offsets", lambda x, o: torch.segment_reduce(x, "mean", offsets=o, axis=1, initial=1),
+         [T("f32", 2, 5), torch.tensor([[0, 2, 5, 5], [0, 1, 2, 5]])]),
     # ---- masks
     Case("masked_fill", lambda x, m: x.masked_fill(m, -1.5), [X, mask(4, 1, 5, N=0, W=2)]),
     Case("masked_fill_tensor", lambda x, m, v: x.masked_fill(m, v), [X, mask(3, 1), S]),

@@ -118,7 +118,15 @@ ROWS = [
            [T("f32", *lead, 5, 4), T("f32", *lead, 7, 4), T("f32", *lead, 7, 3), T("bool", *lead[1:], 5, 7)], tol=(1e-4, 1e-5))
       for r, lead in ((2, ()), (3, (2,)), (5, (2, 3, 2)))],
     Case("attention_narrow_mask", F.scaled_dot_product_attention, [Q, K, V, T("bool", 5, 1)], tol=(1e-4, 1e-5)),
-    Case("attention_f64", F.scaled_dot_product_attention, [T("f64", 2, 4, 5, 8)] * 3, tol=(1e-6, 1e-7)),
+    Case("attention_f64", F.scaled_dot_product_attention, [T("f64", 2, 4, 5, 8)] * 3),
+    Case("attention_f64_scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), [T("f64", 2, 4, 5, 8)] * 3),
+    # export takes bfloat16 only
+    *[Case(f"grouped_mm_{name}", lambda x, y: torch._grouped_mm(x, y, offs=torch.tensor([3, 3, 8], dtype=torch.int32)),
+           [T("f32", *x), T("f32", *y)], since=11, tol=(1e-4, 1e-5), modes=("trace",))
+      for name, x, y in (("rows", (8, 4), (3, 4, 12)), ("columns", (3, 4, 12), (12, 8)), ("inner", (12, 8), (8, 4)))],
+    Case("grouped_mm_dynamic", lambda x, y: torch._grouped_mm(x, y, offs=(x.shape[0] + torch.tensor([-6, -6, 0])).int()),
+         [T("f32", 8, 4, N=0), T("f32", 3, 4, 12)], since=11, tol=(1e-4, 1e-5), modes=("trace",)),
+    Case("grouped_mm_batch", lambda x, y: torch._grouped_mm(x, y), [T("f32", 3, 8, 4), T("f32", 3, 4, 12)], tol=(1e-4, 1e-5), modes=("trace",)),
     Case("attention_minus_infinity", F.scaled_dot_product_attention,
          [Q, K, V, torch.full((5, 7), float("-inf")).triu(1) + torch.full((5, 1), 0.0).index_fill(0, torch.tensor([2]), float("-inf"))],
          tol=(1e-4, 1e-5)),
