@@ -241,9 +241,20 @@ DType ReducedIn(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
 }
 
-Attrs ReductionAttrs(absl::string_view reduction) {
-  if (reduction == "none") return {};
-  return {{"reduction", builder::Attr::Data(std::string(reduction))}};
+// By `scatter(x, updates, attributes)`, ONNX's operator with its reduction. What it makes of NaN is
+// left open: the largest and the smallest with a NaN are NaN.
+template <typename Scatter>
+Val NativeScatter(Builder& b, Val x, Val updates, absl::string_view reduction,
+                  const Scatter& scatter) {
+  if (reduction == "none") return scatter(x, updates, {});
+  const auto reduced = [&](Val x, Val updates, absl::string_view reduction) {
+    return scatter(x, updates, {{"reduction", builder::Attr::Data(std::string(reduction))}});
+  };
+  const Val result = reduced(x, updates, reduction);
+  if (reduction == "add" || reduction == "mul" || !ir::IsFloat(x.dtype())) return result;
+  const auto nans = [&](Val v) { return b.Cast(b.Unary("IsNaN", v), DType::kInt32); };
+  const Val any = b.Cast(reduced(nans(x), nans(updates), "max"), DType::kBool);
+  return b.Where(any, b.Scalar(std::numeric_limits<double>::quiet_NaN(), x.dtype()), result);
 }
 
 }  // namespace
@@ -264,7 +275,9 @@ Val ScatterFirst(Builder& b, Val x, Vals indices, Val updates, absl::string_view
   const int num_axes = static_cast<int>(indices.size());
   const Val places = StackedIndices(b, std::move(indices));
   if (reduction == "none" || HasReduction(b, reduction)) {
-    return b.Op("ScatterND", {x, places, updates}, ReductionAttrs(reduction));
+    return NativeScatter(b, x, updates, reduction, [&](Val x, Val updates, Attrs attrs) {
+      return b.Op("ScatterND", {x, places, updates}, std::move(attrs));
+    });
   }
   const Val count = Product(b, SizesOf(b, Select(b, places, places.rank() - 1, b.Int(0))));
   Vals slices = {count};
@@ -295,9 +308,10 @@ Val ScatterAlong(Builder& b, Val x, int axis, Val indices, Val updates,
     return b.Op("Scatter", {x, NonNegative(b, indices, b.Size(x, axis)), updates},
                 {{"axis", axis}});
   }
-  Attrs attrs = ReductionAttrs(reduction);
-  attrs.emplace_back("axis", axis);
-  return b.Op("ScatterElements", {x, indices, updates}, std::move(attrs));
+  return NativeScatter(b, x, updates, reduction, [&](Val x, Val updates, Attrs attrs) {
+    attrs.emplace_back("axis", axis);
+    return b.Op("ScatterElements", {x, indices, updates}, std::move(attrs));
+  });
 }
 
 Val ScatterSlices(Builder& b, Val x, int axis, Val index, Val source,

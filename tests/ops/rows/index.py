@@ -184,6 +184,8 @@ ROWS = [
     Case("scatter_add_scalar", lambda x, v: x.scatter_add(0, torch.tensor(0), v) + 1, [S, S]),
     Case("scatter_add_empty", lambda x, i, v: x.scatter_add(1, i, v), [M, positive(4, 0, N=0), T("f32", 4, 0, N=0)]),
     Case("scatter_add_bool", lambda x, i, v: x.scatter_add(1, i, v), [T("bool", 4, 6, N=0), positive(4, 5, N=0), T("bool", 4, 5, N=0)]),
+    *[Case(f"scatter_reduce_nan_{r}", lambda x, i, v, r=r: x.scatter_reduce(1, i, torch.where(v > 2, float("nan"), v), r),
+           [torch.tensor([[1.0, float("nan"), -1.0, 0.5]] * 4), positive(4, 5), T("f32", 4, 5)]) for r in ("amax", "amin")],
     Case("scatter_reduce_scalar", lambda x, v: x.scatter_reduce(0, torch.tensor(0), v, "amax") + 1, [S, S]),
     Case("scatter_reduce_dynamic_axis", lambda x, i, v: x.scatter_reduce(0, i, v, "prod"), [V, positive(7, n=6, K=0), T("f32", 7, K=0)]),
     *[Case(f"scatter_reduce_{d}", lambda x, i, v: (x.scatter_reduce(1, i, v, "amin"), x.scatter_reduce(1, i, v, "sum")),
