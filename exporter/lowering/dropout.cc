@@ -4,6 +4,8 @@
 namespace rules_onnx::lowering {
 namespace {
 
+const char kNote[] = "in training mode: opset 12, random; verify compares type and shape";
+
 // Elements, or with `features` whole channels, dropped with probability p and the rest scaled.
 Vals Drop(Op& op, Val x, double p, bool features) {
   Builder& b = op.b;
@@ -50,9 +52,9 @@ void AlphaDropout(Op& op) {
 
 extern const Family kDropout;
 const Family kDropout = {"dropout", {
-    {"aten::dropout", Dropout<false>},
-    {"aten::feature_dropout", Dropout<true>},
-    {"aten::native_dropout", NativeDropout},
+    {"aten::dropout", Dropout<false>, 9, kNote},
+    {"aten::feature_dropout", Dropout<true>, 9, kNote},
+    {"aten::native_dropout", NativeDropout, 9, kNote},
     {"aten::alpha_dropout", AlphaDropout},
     {"aten::feature_alpha_dropout", AlphaDropout},
 }};

@@ -1,5 +1,6 @@
 // Random numbers, by ONNX's generators: distributed as PyTorch's, other numbers. No seed is
-// written, as PyTorch's is no part of a program.
+// written, as PyTorch's is no part of a program; who wants the same numbers in each run seeds the
+// runtime (onnxruntime.set_seed).
 #include <cmath>
 #include <limits>
 
@@ -10,7 +11,8 @@
 namespace rules_onnx::lowering {
 namespace {
 
-const char kNote[] = "random: not compared with PyTorch's numbers";
+const char kNote[] =
+    "random: other numbers than PyTorch's, unseeded; verify compares type and shape";
 
 // The dtype that a generator draws in.
 DType Drawn(DType dtype) { return ir::IsFloat(dtype) ? dtype : DType::kFloat32; }

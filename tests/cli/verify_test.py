@@ -72,6 +72,15 @@ class ScriptTest(Folder):
             self.assertEqual(status, 1)
             self.assertIn(word, result["problem"])
 
+    def test_random_outputs_have_type_and_shape(self):
+        self.write("RandomUniformLike", TensorProto.FLOAT, self.floats(1, 2), self.floats(7, 8, name="out"))
+        status, result = self.run_suite()
+        self.assertEqual((status, result["problem"], result["random"]), (0, None, ["out"]))
+        self.write("RandomUniformLike", TensorProto.FLOAT, self.floats(1, 2), self.floats(7))
+        self.assertIn("shape [2], expected [1]", self.run_suite()[1]["problem"])
+        self.write("Dropout", TensorProto.FLOAT, self.floats(1, 2), self.floats(7, 8))
+        self.assertEqual(self.run_suite()[0], 1)  # not in training mode
+
     def test_tolerance(self):
         self.write("Abs", TensorProto.FLOAT, self.floats(-100), self.floats(101))
         self.assertEqual(self.run_suite()[0], 1)
