@@ -245,6 +245,8 @@ Val InterpolateAlong(Builder& b, Val x, const Axis& axis, const Interpolation& h
   return sum;
 }
 
+bool Stays(const Axis& axis) { return axis.ratio == 1.0 && axis.factor.value_or(1) == 1; }
+
 Val InterpolateByGather(Op& op, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
   Builder& b = op.b;
   const bool moves = how.mode == Mode::kNearest;
@@ -255,8 +257,79 @@ Val InterpolateByGather(Op& op, Val x, const std::vector<Axis>& axes, const Inte
   }
   Val y = moves ? x : b.Cast(x, Wide(x.dtype()));
   for (const Axis& axis : axes) {
-    const bool stays = axis.ratio == 1.0 && axis.factor.value_or(1) == 1;
-    if (!stays) y = InterpolateAlong(b, y, axis, how);
+    if (!Stays(axis)) y = InterpolateAlong(b, y, axis, how);
+  }
+  return b.CastLike(y, x);
+}
+
+// ---------------------------------------------------------------- of bytes
+
+// PyTorch interpolates images of bytes in integers: with weights of 16 bits along one axis after the
+// other, from the last one on, and bytes in between.
+
+// Elements along an axis that make one of the result, and their weights in float64; all 1-D. What
+// lies outside is the element at the edge, whose weights are added up in the last of its entries.
+struct Taps {
+  Vals places, weights;
+};
+
+Taps TapsOf(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
+  const bool linear = how.mode == Mode::kLinear;
+  const Val last = b.Sub(b.Size(x, axis.index), b.Int(1));
+  Expr source = SourcePositions(b, x, axis, how, DType::kFloat64);
+  if (linear) source = Max(source, 0);
+  const Val floor = b.Unary("Floor", b.Cast(source.val(), DType::kFloat32));
+  const Val place = b.Min(b.Cast(floor, DType::kInt64), last);
+  const Expr t = Min(Max(source - Expr(b, b.Cast(place, DType::kFloat64)), 0), 1);
+  const auto weights = linear ? std::vector<Expr>{1 - t, t} : CubicWeights(t);
+  Taps taps;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const Val offset = b.Int(static_cast<int64_t>(i) - (linear ? 0 : 1));
+    const Val here = b.Clip(b.Add(place, offset), b.Int(0), last);
+    Expr weight = weights[i];
+    if (i > 0) {
+      const Val same = b.Equal(here, taps.places.back());
+      const Expr before(b, taps.weights.back());
+      weight = weight + Select(same, before, 0);
+      taps.weights.back() = Select(same, 0, before).val();
+    }
+    taps.places.push_back(here);
+    taps.weights.push_back(weight.val());
+  }
+  return taps;
+}
+
+// What weights are multiplied by: the largest power of 2 up to 2^22 with which they have 15 bits.
+Val WeightUnit(Builder& b, const Vals& weights) {
+  Vals powers;
+  for (int k = 0; k <= 22; ++k) powers.push_back(b.Full(std::ldexp(1.0, k), DType::kFloat64, {1}));
+  const Val table = b.Concat(powers, 0);
+  const Expr largest(b, b.Reduce("ReduceMax", b.Concat(weights, 0), {}, /*keepdims=*/false));
+  const Val fit = largest * Expr(b, table) + 0.5 < 32768.0;
+  const Val count = b.Reduce("ReduceSum", b.Cast(fit, DType::kInt64), {}, /*keepdims=*/false);
+  return b.Gather(table, b.Sub(count, b.Int(1)), 0);
+}
+
+// Bytes as int32.
+Val BytesAlong(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
+  const Taps taps = TapsOf(b, x, axis, how);
+  const Val unit = WeightUnit(b, taps.weights);
+  const Val divisor = b.Cast(unit, DType::kInt32);
+  Val sum = b.Div(divisor, b.ScalarInt(2, DType::kInt32));
+  for (size_t i = 0; i < taps.places.size(); ++i) {
+    const Expr scaled = Expr(b, taps.weights[i]) * Expr(b, unit);
+    const Val weight = b.Cast((scaled + Sign(scaled) * 0.5).val(), DType::kInt32);
+    const Val element = b.Gather(x, taps.places[i], axis.index);
+    sum = b.Add(sum, b.Mul(element, AlongAxis(b, weight, axis.index, x.rank())));
+  }
+  return b.Clip(b.Div(sum, divisor), b.ScalarInt(0, DType::kInt32),
+                b.ScalarInt(255, DType::kInt32));
+}
+
+Val InterpolateBytes(Builder& b, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
+  Val y = b.Cast(x, DType::kInt32);
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (!Stays(*axis)) y = BytesAlong(b, y, *axis, how);
   }
   return b.CastLike(y, x);
 }
@@ -274,6 +347,10 @@ void Interpolate(Op& op, Interpolation how) {
   }
   const std::vector<Axis> axes = ReadAxes(op, x);
   if (op.failed()) return;
+  const bool image = x.dtype() == DType::kUInt8 && axes.size() == 2;
+  if (image && how.mode != Mode::kNearest && !how.antialias) {
+    return op.Return(InterpolateBytes(b, x, axes, how));
+  }
   const TargetInputs target = b.opset() >= 11 ? ResizeTarget(b, x, axes, how) : TargetInputs();
   op.Return(target.empty() ? InterpolateByGather(op, x, axes, how) : Resize(b, x, target, how));
 }

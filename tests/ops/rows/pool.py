@@ -97,6 +97,12 @@ ROWS = [
     Case("nearest_moving", lambda x: F.interpolate(x, size=94), [T("f32", 1, 2, 2, L=2)], second={"L": 5}),
     Case("nearest_like", lambda x, y: F.interpolate(x, size=y.shape[2:]), [T("f32", 1, 2, 3, L=2), T("f32", 1, 1, 41, K=2)]),
     *[Case(f"nearest_{t}", lambda x: F.interpolate(x, size=(7, 13)), [T(t, 2, 2, 5, 6, high=90, N=0)]) for t in ("f64", "f16", "u8")],
+    *[Case(f"{m}_bytes_{a}", lambda x, y, m=m, a=a: (
+               F.interpolate(x, size=(7, 13), mode=m, align_corners=a), F.interpolate(x, scale_factor=0.6, mode=m, align_corners=a),
+               F.interpolate(y, scale_factor=2, mode=m, align_corners=a), F.interpolate(y, size=(1, 3), mode=m, align_corners=a)),
+           [T("u8", 1, 3, 9, 8, high=256, H=2), T("u8", 2, 5, 4, 5, high=256, N=0)]) for m in ("bilinear", "bicubic") for a in (False, True)],
+    Case("bilinear_bytes_moving", lambda x: F.interpolate(x, size=(x.shape[3], x.shape[2] + 1), mode="bilinear"),
+         [T("u8", 1, 1, 9, 8, high=256, H=2, W=3)]),
     Case("bilinear_f16_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bilinear"), [T("f16", 1, 2, 11, 13, H=2)]),
     Case("bilinear_corners_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bilinear", align_corners=True),
          [T("f32", 1, 2, 87, 5, H=2)], tol=(1e-3, 1e-4)),
