@@ -4,7 +4,8 @@
 // not with the quotient of the sizes. ONNX's Resize has factors in float32, from which it computes
 // sizes, and leaves open how quotients are rounded. So Resize is used where it comes to the same:
 // nearest pixels where no rounding can make another one the nearest, factors where they give
-// PyTorch's size. Everything else, and all of it before opset 11, is done by Gather.
+// PyTorch's size. Everything else, and all of it before opset 11, is done by Gather; with antialias,
+// by a product with a matrix of weights. Bytes are interpolated in integers.
 #include <algorithm>
 #include <cmath>
 
@@ -19,6 +20,9 @@ namespace {
 using builder::Attr;
 
 enum class Mode { kNearest, kLinear, kCubic };
+
+// What PyTorch gives to Keys' kernel.
+constexpr double kCubic = -0.75, kCubicAntialias = -0.5;
 
 struct Interpolation {
   Mode mode = Mode::kNearest;
@@ -177,7 +181,7 @@ Attrs ResizeAttrs(const Interpolation& how) {
     attrs.emplace_back("nearest_mode", how.exact ? "round_prefer_ceil" : "floor");
   }
   if (how.mode == Mode::kCubic) {
-    attrs.emplace_back("cubic_coeff_a", how.antialias ? -0.5 : -0.75);
+    attrs.emplace_back("cubic_coeff_a", how.antialias ? kCubicAntialias : kCubic);
   }
   if (how.antialias) {
     attrs.emplace_back("antialias", 1);
@@ -210,12 +214,14 @@ Expr SourcePositions(Builder& b, Val x, const Axis& axis, const Interpolation& h
   return (position + 0.5) * scale - 0.5;
 }
 
-// Keys' kernel with a = −0.75, at t + 1, t, 1 − t and 2 − t.
+// Keys' kernel for a, at distances up to 1 and from 1 to 2.
+Expr CubicNear(Expr x, double a) { return Polynomial(x, {1, 0, -(a + 3), a + 2}); }
+Expr CubicFar(Expr x, double a) { return Polynomial(x, {-4 * a, 8 * a, -5 * a, a}); }
+
+// At t + 1, t, 1 − t and 2 − t.
 std::vector<Expr> CubicWeights(Expr t) {
-  constexpr double kA = -0.75;
-  const auto near = [](Expr x) { return Polynomial(x, {1, 0, -(kA + 3), kA + 2}); };
-  const auto far = [](Expr x) { return Polynomial(x, {-4 * kA, 8 * kA, -5 * kA, kA}); };
-  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+  return {CubicFar(t + 1, kCubic), CubicNear(t, kCubic), CubicNear(1 - t, kCubic),
+          CubicFar(2 - t, kCubic)};
 }
 
 Val InterpolateAlong(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
@@ -250,8 +256,7 @@ bool Stays(const Axis& axis) { return axis.ratio == 1.0 && axis.factor.value_or(
 Val InterpolateByGather(Op& op, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
   Builder& b = op.b;
   const bool moves = how.mode == Mode::kNearest;
-  if (!op.Require(!how.antialias, "antialias with this factor needs fixed sizes") ||
-      !op.Require(moves || ir::IsFloat(x.dtype()),
+  if (!op.Require(moves || ir::IsFloat(x.dtype()),
                   "interpolation between integers needs fixed sizes")) {
     return {};
   }
@@ -299,37 +304,96 @@ Taps TapsOf(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
   return taps;
 }
 
-// What weights are multiplied by: the largest power of 2 up to 2^22 with which they have 15 bits.
-Val WeightUnit(Builder& b, const Vals& weights) {
+// Weights in 16 bits, as int32, and what they are multiplied by: the largest power of 2 up to 2^22
+// with which the largest has 15 bits.
+struct ByteWeights {
+  Vals weights;
+  Val unit;
+};
+
+ByteWeights InBytes(Builder& b, const Vals& weights) {
   Vals powers;
   for (int k = 0; k <= 22; ++k) powers.push_back(b.Full(std::ldexp(1.0, k), DType::kFloat64, {1}));
   const Val table = b.Concat(powers, 0);
   const Expr largest(b, b.Reduce("ReduceMax", b.Concat(weights, 0), {}, /*keepdims=*/false));
   const Val fit = largest * Expr(b, table) + 0.5 < 32768.0;
   const Val count = b.Reduce("ReduceSum", b.Cast(fit, DType::kInt64), {}, /*keepdims=*/false);
-  return b.Gather(table, b.Sub(count, b.Int(1)), 0);
+  const Expr unit(b, b.Gather(table, b.Sub(count, b.Int(1)), 0));
+  ByteWeights result{{}, b.Cast(unit.val(), DType::kInt32)};
+  for (const Val weight : weights) {
+    const Expr scaled = Expr(b, weight) * unit;
+    result.weights.push_back(b.Cast((scaled + Sign(scaled) * 0.5).val(), DType::kInt32));
+  }
+  return result;
 }
 
-// Bytes as int32.
+// A sum of weighted bytes as a byte, both int32.
+Val ByteOf(Builder& b, Val sum, Val unit) {
+  const Val half = b.Div(unit, b.ScalarInt(2, DType::kInt32));
+  return b.Clip(b.Div(b.Add(sum, half), unit), b.ScalarInt(0, DType::kInt32),
+                b.ScalarInt(255, DType::kInt32));
+}
+
 Val BytesAlong(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
   const Taps taps = TapsOf(b, x, axis, how);
-  const Val unit = WeightUnit(b, taps.weights);
-  const Val divisor = b.Cast(unit, DType::kInt32);
-  Val sum = b.Div(divisor, b.ScalarInt(2, DType::kInt32));
+  const ByteWeights w = InBytes(b, taps.weights);
+  Val sum;
   for (size_t i = 0; i < taps.places.size(); ++i) {
-    const Expr scaled = Expr(b, taps.weights[i]) * Expr(b, unit);
-    const Val weight = b.Cast((scaled + Sign(scaled) * 0.5).val(), DType::kInt32);
-    const Val element = b.Gather(x, taps.places[i], axis.index);
-    sum = b.Add(sum, b.Mul(element, AlongAxis(b, weight, axis.index, x.rank())));
+    const Val weight = AlongAxis(b, w.weights[i], axis.index, x.rank());
+    const Val term = b.Mul(b.Gather(x, taps.places[i], axis.index), weight);
+    sum = sum ? b.Add(sum, term) : term;
   }
-  return b.Clip(b.Div(sum, divisor), b.ScalarInt(0, DType::kInt32),
-                b.ScalarInt(255, DType::kInt32));
+  return ByteOf(b, sum, w.unit);
 }
 
 Val InterpolateBytes(Builder& b, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
   Val y = b.Cast(x, DType::kInt32);
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     if (!Stays(*axis)) y = BytesAlong(b, y, *axis, how);
+  }
+  return b.CastLike(y, x);
+}
+
+// ---------------------------------------------------------------- with antialias
+
+// The weight of each element along an axis for each of the result, [to, from] in float64: the kernel
+// as wide as what one element of the result covers, cut off at the edges, with a sum of 1.
+Val AntialiasWeights(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
+  const auto number = [&](Val size) { return Expr(b, b.Cast(size, DType::kFloat64)); };
+  const Val size = b.Size(x, axis.index);
+  const Expr from = number(size), to = number(axis.size);
+  const Expr corners = Select(to > 1, (from - 1) / Max(to - 1, 1), 0);
+  const Expr scale = how.align_corners ? corners
+                     : axis.factor     ? from.Number(1 / *axis.factor)
+                                       : from / to;
+  const Expr width = Max(scale, 1), support = width * (how.mode == Mode::kLinear ? 1.0 : 2.0);
+  const Expr center = (number(b.Unsqueeze(Iota(b, axis.size), {1})) + 0.5) * scale;
+  const Expr place = number(b.Unsqueeze(Iota(b, size), {0}));
+  const Val inside = b.And(place >= Floor(center - support + 0.5),
+                           place < Floor(center + support + 0.5));
+  const Expr distance = Abs((place - center + 0.5) / width);
+  Expr kernel = Max(1 - distance, 0);
+  if (how.mode == Mode::kCubic) {
+    const Expr far = Select(distance < 2, CubicFar(distance, kCubicAntialias), 0);
+    kernel = Select(distance < 1, CubicNear(distance, kCubicAntialias), far);
+  }
+  const Expr weights = Select(inside, kernel, 0);
+  const Expr total(b, b.Reduce("ReduceSum", weights.val(), {1}, /*keepdims=*/true));
+  return (weights / Select(total == 0, 1, total)).val();
+}
+
+// The last two axes, the last one first.
+Val InterpolateAntialias(Builder& b, Val x, const std::vector<Axis>& axes,
+                         const Interpolation& how) {
+  const bool bytes = x.dtype() == DType::kUInt8;
+  Val y = b.Cast(x, bytes ? DType::kInt32 : Wide(x.dtype()));
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (Stays(*axis)) continue;
+    const Val weights = AntialiasWeights(b, x, *axis, how);
+    const ByteWeights in_bytes = bytes ? InBytes(b, {weights}) : ByteWeights();
+    const Val matrix = bytes ? in_bytes.weights[0] : b.CastLike(weights, y);
+    y = axis->index == 3 ? b.MatMul(y, b.Transpose(matrix, {1, 0})) : b.MatMul(matrix, y);
+    if (bytes) y = ByteOf(b, y, in_bytes.unit);
   }
   return b.CastLike(y, x);
 }
@@ -341,18 +405,16 @@ void Interpolate(Op& op, Interpolation how) {
   const Val x = op.Tensor(op.node.Find("input") ? "input" : "self");
   if (!x || !op.Require(x.rank() >= 3, "the rank of the operand is not known")) return;
   if (op.node.Find("align_corners") != nullptr) how.align_corners = op.Bool("align_corners");
-  if (!op.Require(!how.antialias || b.opset() >= 18,
-                  "interpolation with antialias needs opset 18")) {
-    return;
-  }
   const std::vector<Axis> axes = ReadAxes(op, x);
   if (op.failed()) return;
-  const bool image = x.dtype() == DType::kUInt8 && axes.size() == 2;
-  if (image && how.mode != Mode::kNearest && !how.antialias) {
-    return op.Return(InterpolateBytes(b, x, axes, how));
-  }
-  const TargetInputs target = b.opset() >= 11 ? ResizeTarget(b, x, axes, how) : TargetInputs();
-  op.Return(target.empty() ? InterpolateByGather(op, x, axes, how) : Resize(b, x, target, how));
+  const bool bytes = x.dtype() == DType::kUInt8;
+  const bool image = bytes && axes.size() == 2 && how.mode != Mode::kNearest;
+  const bool native = !image && b.opset() >= (how.antialias ? 18 : 11) &&
+                      !(how.antialias && how.align_corners);
+  const TargetInputs target = native ? ResizeTarget(b, x, axes, how) : TargetInputs();
+  if (!target.empty()) return op.Return(Resize(b, x, target, how));
+  if (how.antialias) return op.Return(InterpolateAntialias(b, x, axes, how));
+  op.Return(image ? InterpolateBytes(b, x, axes, how) : InterpolateByGather(op, x, axes, how));
 }
 
 void Nearest(Op& op) { Interpolate(op, {Mode::kNearest}); }
@@ -376,8 +438,8 @@ const Family kResize = {"resize", {
     {"aten::upsample_bilinear2d", Linear},
     {"aten::upsample_trilinear3d", Linear},
     {"aten::upsample_bicubic2d", Cubic},
-    {"aten::_upsample_bilinear2d_aa", LinearAntialias, 18},
-    {"aten::_upsample_bicubic2d_aa", CubicAntialias, 18},
+    {"aten::_upsample_bilinear2d_aa", LinearAntialias},
+    {"aten::_upsample_bicubic2d_aa", CubicAntialias},
 }};
 
 }  // namespace rules_onnx::lowering

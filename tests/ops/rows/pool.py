@@ -81,7 +81,16 @@ ROWS = [
     Case("trilinear", lambda x: F.interpolate(x, size=(4, 9, 5), mode="trilinear"), [CUBE], tol=(1e-4, 1e-5)),
     Case("area", lambda x: F.interpolate(x, size=(4, 7), mode="area"), [FIXED], tol=(1e-4, 1e-5)),
     Case("bilinear_antialias", lambda x: F.interpolate(x, size=(5, 6), mode="bilinear", antialias=True), [IMAGE],
-         since=18, tol=(1e-3, 1e-4)),
+         tol=(1e-3, 1e-4)),
+    *[Case(f"{m}_antialias_corners", lambda x, y, m=m: (F.interpolate(x, size=(5, 17), mode=m, antialias=True, align_corners=True),
+                                                        F.interpolate(y, size=(1, 3), mode=m, antialias=True, align_corners=True)),
+           [T("f32", 2, 3, 9, 8, N=0, H=2), T("f64", 1, 2, 4, 5)], tol=(1e-3, 1e-4)) for m in ("bilinear", "bicubic")],
+    *[Case(f"{m}_antialias_bytes_{a}", lambda x, y, m=m, a=a: (
+               F.interpolate(x, size=(5, 13), mode=m, antialias=True, align_corners=a), F.interpolate(x, scale_factor=0.3, mode=m, antialias=True, align_corners=a),
+               F.interpolate(y, size=(1, 3), mode=m, antialias=True, align_corners=a)),
+           [T("u8", 1, 3, 19, 18, high=256, H=2), T("u8", 2, 5, 4, 5, high=256, N=0)]) for m in ("bilinear", "bicubic") for a in (False, True)],
+    Case("bicubic_antialias_moving_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bicubic", antialias=True),
+         [T("f32", 1, 2, 11, 13, H=2)], tol=(1e-3, 1e-4)),
     # infinities and NaN stay in their windows
     Case("adaptive_avg_infinite", lambda x: F.adaptive_avg_pool1d(torch.where(x > 3, float("inf"), x), 4), [LINE]),
     Case("adaptive_avg_f16", lambda x: F.adaptive_avg_pool2d(x, (2, 3)), [T("f16", 2, 3, 9, 50, low=3e4, high=6e4, N=0)]),
@@ -107,5 +116,5 @@ ROWS = [
     Case("bilinear_corners_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bilinear", align_corners=True),
          [T("f32", 1, 2, 87, 5, H=2)], tol=(1e-3, 1e-4)),
     Case("bicubic_antialias_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bicubic", antialias=True),
-         [T("f32", 1, 2, 11, 13)], since=18, tol=(1e-3, 1e-4)),
+         [T("f32", 1, 2, 11, 13)], tol=(1e-3, 1e-4)),
 ]
