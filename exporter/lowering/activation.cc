@@ -170,16 +170,28 @@ void PreluKernel(Op& op) {
   op.Return(b.Where(b.Greater(x, b.Scalar(0, x.dtype())), x, b.Mul(x, op.Tensor("weight"))));
 }
 
+constexpr char kRandomNote[] = "in training mode: random; verify compares type and shape";
+
+// The slope of each element below 0 is drawn from its range; 1 for the others.
+Val RandomSlopes(Builder& b, Val x, double lower, double upper) {
+  if (!x) return {};
+  const Val like = x.dtype() == DType::kBFloat16 ? b.Cast(x, DType::kFloat32) : x;
+  const Val drawn = b.Op("RandomUniformLike", {like}, {{"low", lower}, {"high", upper}},
+                         {like.dtype(), like.get()->type.shape});
+  const Val below = b.LessOrEqual(x, b.Scalar(0, x.dtype()));
+  return b.Where(below, b.CastLike(drawn, x), b.Scalar(1, x.dtype()));
+}
+
 // In evaluation the slope is the middle of its range.
 void Rrelu(Op& op) {
-  if (!op.Require(op.node.Find("training") == nullptr || !op.Bool("training"),
-                  "rrelu in training mode draws random slopes")) {
-    return;
-  }
-  const double slope = (op.Float("lower") + op.Float("upper")) / 2;
-  const Val result = Leaky(op.b, op.Tensor("self"), slope);
+  const Val x = op.Tensor("self");
+  const double lower = op.Float("lower"), upper = op.Float("upper");
+  const bool training = op.node.Find("training") != nullptr && op.Bool("training");
+  Val noise = training ? RandomSlopes(op.b, x, lower, upper) : Val();
+  const Val result = training ? op.b.Mul(x, noise) : Leaky(op.b, x, (lower + upper) / 2);
   if (op.num_outputs() == 1) return op.Return(result);
-  op.Return(Vals{result, op.Tensor("noise")});
+  if (!training) noise = op.Tensor("noise");
+  op.Return(Vals{result, noise});
 }
 
 // x where x > threshold, else value; NaN stays.
@@ -326,8 +338,8 @@ const Family kActivation = {"activation", {
     {"aten::celu", Celu},
     {"aten::prelu", Prelu},
     {"aten::_prelu_kernel", PreluKernel},
-    {"aten::rrelu", Rrelu},
-    {"aten::rrelu_with_noise_functional", Rrelu},
+    {"aten::rrelu", Rrelu, 9, kRandomNote},
+    {"aten::rrelu_with_noise_functional", Rrelu, 9, kRandomNote},
     {"aten::threshold", Threshold},
     {"aten::hardshrink", Hardshrink},
     {"aten::softshrink", Softshrink},

@@ -107,24 +107,38 @@ void Col2im(Op& op) {
   op.Return(single ? b.Squeeze(image, {0}) : image);
 }
 
-// Puts the elements where their maxima stood in planes of `output_size`; zeros elsewhere.
+// Puts the elements of x at indices into zero planes of these sizes, by the reduction.
+Val ToPlanes(Builder& b, Val x, Val indices, const Vals& plane, absl::string_view reduction) {
+  const int lead = x.rank() - static_cast<int>(plane.size());
+  Vals sizes = SizesOf(b, x);
+  const Val count = Product(b, Vals(sizes.begin() + lead, sizes.end()));
+  sizes.resize(lead);
+  Vals flat = sizes, zeros = sizes;
+  flat.push_back(count);
+  zeros.push_back(Product(b, plane));
+  const Val target = b.Vector(flat);
+  const Val filled = ScatterAlong(b, b.ConstantOfShape(b.Vector(zeros), 0, x.dtype()), lead,
+                                  b.Reshape(indices, target), b.Reshape(x, target), reduction);
+  sizes.insert(sizes.end(), plane.begin(), plane.end());
+  return b.Reshape(filled, b.Vector(sizes));
+}
+
+// Puts the elements where their maxima stood in planes of `output_size`.
 void MaxUnpool(Op& op) {
-  Builder& b = op.b;
   const Val x = op.Tensor("self"), indices = op.Tensor("indices", DType::kInt64);
   const Vals output_size = op.IntVals("output_size");
   if (!x || !indices || op.failed()) return;
-  const int lead = x.rank() - static_cast<int>(output_size.size());
-  Vals sizes;
-  for (int i = 0; i < lead; ++i) sizes.push_back(b.Size(x, i));
-  Vals flat = sizes, zeros = sizes;
-  flat.push_back(b.Int(-1));
-  zeros.push_back(Product(b, output_size));
-  const Val planes = b.ConstantOfShape(b.Vector(zeros), 0, x.dtype());
-  const Val target = b.Vector(flat);
-  const Val filled = ScatterAlong(b, planes, lead, b.Reshape(indices, target),
-                                  b.Reshape(x, target));
-  sizes.insert(sizes.end(), output_size.begin(), output_size.end());
-  op.Return(b.Reshape(filled, sizes, op.OutShape()));
+  op.Return(ToPlanes(op.b, x, indices, output_size, "none"));
+}
+
+// Each gradient goes to the maximum of its window.
+template <int kSpatial>
+void MaxPoolBackward(Op& op) {
+  const Val grad = op.Tensor("grad_output"), indices = op.Tensor("indices", DType::kInt64);
+  const Val x = op.Tensor("self");
+  if (!x || !grad || !indices) return;
+  const Vals sizes = SizesOf(op.b, x);
+  op.Return(ToPlanes(op.b, grad, indices, Vals(sizes.end() - kSpatial, sizes.end()), "add"));
 }
 
 }  // namespace
@@ -135,6 +149,8 @@ const Family kFold = {"fold", {
     {"aten::col2im", Col2im},
     {"aten::max_unpool2d", MaxUnpool},
     {"aten::max_unpool3d", MaxUnpool},
+    {"aten::max_pool2d_with_indices_backward", MaxPoolBackward<2>},
+    {"aten::max_pool3d_with_indices_backward", MaxPoolBackward<3>},
 }};
 
 }  // namespace rules_onnx::lowering

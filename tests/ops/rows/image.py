@@ -30,6 +30,12 @@ ROWS = [
     Case("max_unpool2d", lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2), [T("f32", 2, 3, 6, 4, N=0)], modes=("export", "dynamic")),
     Case("max_unpool1d", lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2), [T("f32", 2, 3, 6)], modes=("export", "dynamic")),
     Case("max_unpool3d", lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2), [T("f32", 1, 2, 4, 4, 4)], modes=("export", "dynamic")),
+    Case("max_pool2d_backward", lambda x, g: torch.ops.aten.max_pool2d_with_indices_backward(
+             g, x, [3, 2], [1, 2], [1, 0], [1, 1], False, torch.ops.aten.max_pool2d_with_indices(x, [3, 2], [1, 2], [1, 0])[1]),
+         [T("f32", 2, 3, 6, 8, N=0), T("f32", 2, 3, 6, 4, N=0)]),
+    Case("max_pool2d_backward_single", lambda x, g: torch.ops.aten.max_pool2d_with_indices_backward(
+             g, x, [2, 2], [1, 1], [0, 0], [1, 1], False, torch.ops.aten.max_pool2d_with_indices(x, [2, 2], [1, 1])[1]),
+         [T("f64", 3, 6, 8), T("f64", 3, 5, 7)]),
     *[Case(f"grid_{m}_{p}_{a}", lambda x, g, m=m, p=p, a=a: F.grid_sample(x, g, m, p, a),
            [T("f32", 2, 3, 6, 5, N=0), GRID], since=16 if m == "bicubic" else 9, tol=(1e-4, 1e-4))
       for m in ("bilinear", "nearest", "bicubic") for p in ("zeros", "border", "reflection") for a in (False, True)],
