@@ -1,51 +1,83 @@
-// Dropout: the identity in eval mode, ONNX's Dropout in training (opset 12 takes a training flag).
+// Dropout: the identity in evaluation, random in training.
+#include <cmath>
+
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
 
-const char kNote[] = "in training mode: opset 12, random; verify compares type and shape";
+const char kNote[] = "in training mode: random; verify compares type and shape";
 
-// Elements, or with `features` whole channels, dropped with probability p and the rest scaled.
-Vals Drop(Op& op, Val x, double p, bool features) {
-  Builder& b = op.b;
-  const DType dtype = x.dtype();
-  if (!op.Require(b.opset() >= 12, "dropout in training mode needs opset 12")) return {};
-  const Val ratio = b.Scalar(p, DType::kFloat32);
-  const Val training = b.ScalarInt(1, DType::kBool);
-  if (!features) {
-    return b.OpN("Dropout", {x, ratio, training}, {}, 2, {{}, {DType::kBool, x.get()->type.shape}});
-  }
+// The shape of the noise: x's, or with `features` one number for each channel.
+Val NoiseShape(Builder& b, Val x, bool features) {
+  if (!features) return b.ShapeOf(x);
   Vals sizes;
   for (int i = 0; i < x.rank(); ++i) sizes.push_back(i < 2 ? b.Size(x, i) : b.Int(1));
-  const Val ones = b.ConstantOfShape(b.Vector(sizes), 1, dtype);
-  return {b.Mul(x, b.Op("Dropout", {ones, ratio, training}))};
+  return b.Vector(sizes);
 }
+
+// True for what stays, with probability 1 − p.
+Val Kept(Builder& b, Val x, double p, bool features) {
+  const Val like = b.ConstantOfShape(NoiseShape(b, x, features), 0, DType::kFloat32);
+  if (!like) return {};
+  const Val drawn =
+      b.Op("RandomUniformLike", {like}, {}, {DType::kFloat32, like.get()->type.shape});
+  return b.GreaterOrEqual(drawn, b.Scalar(p, DType::kFloat32));
+}
+
+// Elements, or with `features` whole channels, dropped with probability p < 1 and the rest scaled;
+// and what stays. ONNX's Dropout takes a training flag from opset 12 on.
+Vals Drop(Builder& b, Val x, double p, bool features) {
+  const DType dtype = x.dtype();
+  if (b.opset() >= 12 && !features) {
+    return b.OpN("Dropout", {x, b.Scalar(p, DType::kFloat32), b.ScalarInt(1, DType::kBool)}, {}, 2,
+                 {{}, {DType::kBool, x.get()->type.shape}});
+  }
+  const Val kept = Kept(b, x, p, features);
+  return {b.Mul(b.Mul(x, b.Cast(kept, dtype)), b.Scalar(1 / (1 - p), dtype)), kept};
+}
+
+// What dropping everything leaves: zeros, but NaN of what is infinite or NaN.
+Val Nothing(Builder& b, Val x) { return b.Mul(x, b.Scalar(0, x.dtype())); }
 
 template <bool kFeatures>
 void Dropout(Op& op) {
   const Val x = op.Tensor("input");
   const bool train = op.Has("train") && op.Bool("train");
   const double p = op.Float("p");
-  if (!train || p == 0 || op.failed()) return op.Return(x);
-  const Vals results = Drop(op, x, p, kFeatures);
-  if (!results.empty()) op.Return(results[0]);
+  if (!x || op.failed()) return;
+  if (!train || p == 0) return op.Return(x);
+  op.Return(p == 1 ? Nothing(op.b, x) : Drop(op.b, x, p, kFeatures)[0]);
 }
 
 void NativeDropout(Op& op) {
+  Builder& b = op.b;
   const Val x = op.Tensor("input");
+  if (!x) return;
   const bool train = !op.Has("train") || op.Bool("train");
-  if (train) return op.Return(Drop(op, x, op.Float("p"), false));
-  op.Return(Vals{x, op.b.ConstantOfShape(op.b.ShapeOf(x), 1, DType::kBool)});
+  const double p = op.Float("p");
+  const auto all = [&](bool kept) { return b.ConstantOfShape(b.ShapeOf(x), kept, DType::kBool); };
+  if (!train) return op.Return(Vals{x, all(true)});
+  if (p == 1) return op.Return(Vals{Nothing(b, x), all(false)});
+  op.Return(Drop(b, x, p, false));
 }
 
-// Alpha dropout keeps mean and variance of SELU's outputs; exported in eval mode only.
+// Keeps mean and variance of SELU's outputs: what is dropped takes SELU's lowest value, and the
+// result is scaled and shifted.
+template <bool kFeatures>
 void AlphaDropout(Op& op) {
+  Builder& b = op.b;
   const Val x = op.Tensor("input");
-  if (op.Require(!op.Bool("train") || op.Float("p") == 0,
-                 "alpha dropout in training mode is not supported")) {
-    op.Return(x);
-  }
+  const double p = op.Float("p");
+  if (!x || op.failed()) return;
+  if (!op.Bool("train") || p == 0) return op.Return(x);
+  if (p == 1) return op.Return(Nothing(b, x));
+  constexpr double kAlpha = 1.7580993408473766;
+  const double scale = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
+  const Val kept = b.Cast(Kept(b, x, p, kFeatures), x.dtype());
+  const Val dropped = b.Sub(kept, b.Scalar(1 - p, x.dtype()));
+  op.Return(b.Add(b.Mul(x, b.Mul(kept, b.Scalar(scale, x.dtype()))),
+                  b.Mul(dropped, b.Scalar(kAlpha * scale, x.dtype()))));
 }
 
 }  // namespace
@@ -55,8 +87,8 @@ const Family kDropout = {"dropout", {
     {"aten::dropout", Dropout<false>, 9, kNote},
     {"aten::feature_dropout", Dropout<true>, 9, kNote},
     {"aten::native_dropout", NativeDropout, 9, kNote},
-    {"aten::alpha_dropout", AlphaDropout},
-    {"aten::feature_alpha_dropout", AlphaDropout},
+    {"aten::alpha_dropout", AlphaDropout<false>, 9, kNote},
+    {"aten::feature_alpha_dropout", AlphaDropout<true>, 9, kNote},
 }};
 
 }  // namespace rules_onnx::lowering

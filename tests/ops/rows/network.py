@@ -33,6 +33,15 @@ class WithStatistics(nn.Module):
         return F.batch_norm(x, None, None, training=True)
 
 
+def dropped(y, x):
+    zero = y == 0
+    return (zero | ((y - x / 0.75).abs() < 1e-4)).all(), (zero.float().mean() - 0.25).abs() < 0.06
+
+
+def normal(y):
+    return y.mean().abs() < 0.1, (y.std() - 1).abs() < 0.1
+
+
 ROWS = [
     Case("matmul_2d", torch.matmul, [X, T("f32", 4, 5)]),
     Case("matmul_batch", torch.matmul, [T("f32", 2, 1, 3, 4, N=0), T("f32", 5, 4, 2)]),
@@ -138,5 +147,15 @@ ROWS = [
     Case("decoder_layer", module(lambda: nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)), [SEQUENCE, SEQUENCE], tol=(1e-4, 1e-5)),
     Case("dropout_eval", module(lambda: nn.Dropout(0.5)), [X]),
     Case("dropout2d_eval", module(lambda: nn.Dropout2d(0.5)), [IMAGE]),
+    # random numbers: facts that hold of all of them
+    Case("dropout_train", lambda x: dropped(F.dropout(x, 0.25, True), x), [T("f32", 40, 50, low=1, N=0)]),
+    Case("dropout2d_train", lambda x: dropped(F.dropout2d(x, 0.25, True), x), [T("f64", 40, 50, 2, 3, low=1)]),
+    Case("native_dropout_train", lambda x: dropped(torch.native_dropout(x, 0.25, True)[0], x), [T("f32", 40, 50, low=1)]),
+    Case("alpha_dropout_train", lambda x: normal(F.alpha_dropout(x, 0.25, True)), [T("f32", 100, 80, low=-3**0.5, high=3**0.5)]),
+    Case("feature_alpha_dropout_train", lambda x: normal(F.feature_alpha_dropout(x, 0.25, True)),
+         [T("f32", 100, 80, 2, low=-3**0.5, high=3**0.5)]),
+    Case("dropout_all", lambda x: (F.dropout(x, 1.0, True), F.dropout2d(x, 1.0, True), F.alpha_dropout(x, 1.0, True)), [IMAGE]),
+    Case("rrelu_train", lambda x: torch.where(x > 0, F.rrelu(x, 0.1, 0.2, True) == x,
+                                              (F.rrelu(x, 0.1, 0.2, True) <= 0.1 * x) & (F.rrelu(x, 0.1, 0.2, True) >= 0.2 * x)), [X]),
     Case("alpha_dropout_eval", module(lambda: nn.AlphaDropout(0.5)), [X]),
 ]
