@@ -1,4 +1,6 @@
 // Pointwise operators of the builder, and what older opsets need for them.
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "exporter/builder/builder.h"
 
@@ -62,6 +64,12 @@ Val Builder::Clip(Val x, Val low, Val high) {
   if (!low && !high) return x;
   if (opset() >= 11 && x.rank() >= 0 && (!low || low.rank() == 0) && (!high || high.rank() == 0) &&
       (opset() >= 12 || ir::IsFloat(x.dtype()))) {
+    // A bound that is left out is the largest number: it would cut infinities off.
+    if (ir::IsFloat(x.dtype())) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      if (!low) low = Scalar(-kInfinity, x.dtype());
+      if (!high) high = Scalar(kInfinity, x.dtype());
+    }
     return Op("Clip", {x, low, high});
   }
   if (low) x = Max(x, low);

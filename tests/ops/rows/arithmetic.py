@@ -129,6 +129,8 @@ ROWS = [
     Case("clamp_tensors", lambda x, low: torch.clamp(x, low, low + 2), [X, Y]),
     Case("clamp_promotes", lambda x: x.clamp(-0.5, 1.5), [I]),
     Case("clamp_nan", lambda x: x.clamp(-1, 1), [SPECIAL]),
+    *[Case(f"clamp_one_bound_{name}", lambda x: (x.clamp(max=0), x.clamp(min=0)), [SPECIAL.to(dtype)])
+      for name, dtype in (("f16", torch.float16), ("f32", torch.float32), ("f64", torch.float64))],
     Case("isinf", torch.isinf, [SPECIAL], since=10),
     Case("isnan", torch.isnan, [SPECIAL]),
     Case("isfinite", torch.isfinite, [SPECIAL]),
