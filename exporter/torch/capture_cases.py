@@ -278,6 +278,11 @@ def dynamic_split(x: Tensor):
     return torch.stack(out)
 
 
+@case((X, torch.arange(4)), forms=TRACE)
+def numbers_of_python(x: Tensor, n: Tensor):
+    return x.sum() * 0.5, n + 2.5, n.sum() * 1.5 - 2, x.half().sum() / 3.0, torch.view_as_real(torch.complex(x, x) * (2 + 1j) - 1j)
+
+
 @case((X,), {"0": {"0": "N"}}, forms=TRACE, refused="axis N is frozen at 4")
 def one_of_the_rows(x: Tensor):
     return x.unbind(0)[1]

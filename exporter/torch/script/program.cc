@@ -9,6 +9,7 @@
 #include <torch/csrc/jit/passes/lower_tuples.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -94,6 +95,40 @@ class AttributeResolver {
   bool changed_ = false;
 };
 
+// The number that an operand stands for, if it is a constant of rank 0.
+std::optional<c10::IValue> NumberOf(const Value* operand) {
+  const auto constant = torch::jit::constant_as<at::Tensor>(operand);
+  if (!constant || constant->dim() != 0 || constant->scalar_type() == at::kBool) return {};
+  return c10::IValue(constant->item());
+}
+
+// The tracer writes Python's numbers as tensors of rank 0, which promote in other ways. TorchScript
+// takes them for numbers again where it runs these operators (its pass CanonicalizeOps).
+void TakeNumbers(Block* block) {
+  static constexpr const char* kOperators[] = {
+      "aten::add(Tensor self, Tensor other, *, Scalar alpha) -> Tensor",
+      "aten::sub(Tensor self, Tensor other, *, Scalar alpha) -> Tensor",
+      "aten::mul(Tensor self, Tensor other) -> Tensor",
+      "aten::div(Tensor self, Tensor other) -> Tensor",
+  };
+  for (Node* node : block->nodes()) {
+    for (Block* inner : node->blocks()) TakeNumbers(inner);
+    if (std::none_of(std::begin(kOperators), std::end(kOperators),
+                     [&](const char* schema) { return node->matches(schema); })) {
+      continue;
+    }
+    const auto number = NumberOf(node->input(1));
+    if (!number) continue;
+    const torch::jit::WithInsertPoint here(node);
+    std::vector<Value*> inputs = node->inputs().vec();
+    inputs[1] = block->owningGraph()->insertConstant(*number);
+    Node* with_number = block->owningGraph()->create(node->kind(), inputs)->insertBefore(node);
+    with_number->copyMetadata(node);
+    with_number->output()->copyMetadata(node->output());
+    node->output()->replaceAllUsesWith(with_number->output());
+  }
+}
+
 const Node* FindCall(const Block* block) {
   for (const Node* node : block->nodes()) {
     if (node->kind() == prim::CallMethod || node->kind() == prim::CallFunction) return node;
@@ -110,6 +145,7 @@ absl::StatusOr<std::shared_ptr<Graph>> InlinedForward(const torch::jit::Module& 
     torch::jit::Inline(*graph);
   } while (AttributeResolver(graph.get(), module._ivalue()).Run());
   torch::jit::InlineForkWait(graph);
+  TakeNumbers(graph->block());
   torch::jit::ConstantPropagationImmutableTypes(graph);
   torch::jit::EliminateDeadCode(graph);
   torch::jit::LowerSimpleTuples(graph);
