@@ -32,9 +32,9 @@ void PadPacked(Op& op) {
   const Val fill = op.Scalar("padding_value", data.dtype());
   Val padded = Unpack(b, packing, data, fill);
   const auto total = op.KnownInt("total_length");
-  if (total && *total > 0) {
+  if (!total || *total > 0) {
     Vals pads(2 * data.rank() + 2, b.Int(0));
-    pads[data.rank() + 1] = b.Sub(b.Int(*total), packing.steps);
+    pads[data.rank() + 1] = b.Sub(op.IntVal("total_length"), packing.steps);
     padded = b.Pad(padded, b.Vector(pads), "constant", fill);
   }
   if (op.Bool("batch_first")) padded = b.SwapAxes(padded, 0, 1);

@@ -60,7 +60,7 @@ std::optional<int64_t> DataDependentAxis(const Node* node,
   static const std::set<std::string> kAxis0 = {
       "aten::nonzero",       "aten::nonzero_numpy",     "aten::argwhere",
       "aten::masked_select", "aten::_unique",           "aten::_unique2",
-      "aten::bincount",      "torchvision::nms"};
+      "aten::bincount",      "torchvision::nms",        "aten::_pack_padded_sequence"};
   static const std::set<std::string> kAxisOfDim = {
       "aten::unique_consecutive", "aten::unique_dim", "aten::unique_dim_consecutive"};
   const std::string op = node->kind().toQualString();

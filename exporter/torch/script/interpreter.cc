@@ -281,6 +281,9 @@ class Interpreter::Execution {
     if (axis) record_->data_axes[node] = *axis;
     const auto delta = options_.perturbation.deltas.find(node);
     if (delta == options_.perturbation.deltas.end()) return;
+    if (node->kind() == c10::aten::_pack_padded_sequence) {
+      return ResizePacking(outputs, delta->second);
+    }
     for (c10::IValue& output : *outputs) {
       if (axis) {
         output = Resized(output, *axis, delta->second);

@@ -273,4 +273,13 @@ IValue Resized(const IValue& value, int64_t axis, int64_t delta) {
   });
 }
 
+void ResizePacking(std::vector<IValue>* packing, int64_t delta) {
+  const at::Tensor steps = (*packing)[1].toTensor();
+  const int64_t kept = std::max<int64_t>(steps.size(0) + std::min<int64_t>(delta, 0), 1);
+  const int64_t added = std::max<int64_t>(delta, 0);
+  const at::Tensor resized = at::cat({steps.slice(0, 0, kept), at::ones({added}, steps.options())});
+  const int64_t rows = (resized.sum() - steps.sum()).item<int64_t>();
+  *packing = {Resized((*packing)[0], 0, rows), resized};
+}
+
 }  // namespace rules_onnx::script

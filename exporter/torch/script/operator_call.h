@@ -35,6 +35,10 @@ c10::IValue ToMeta(const c10::IValue& value);
 // the start; negative axes count from the end. Tensors without that axis stay.
 c10::IValue Resized(const c10::IValue& value, int64_t axis, int64_t delta);
 
+// The results of _pack_padded_sequence (rows, sequences at each step) with `delta` steps more, of
+// one sequence each, or fewer.
+void ResizePacking(std::vector<c10::IValue>* packing, int64_t delta);
+
 }  // namespace rules_onnx::script
 
 #endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_OPERATOR_CALL_H_

@@ -20,16 +20,17 @@ def build(kind, *args, **kwargs):
 
 
 class Packed(nn.Module):
-    """Padded sequences of the given lengths, packed, run and padded again."""
+    """Padded sequences of the given lengths, packed, run and padded again, to the longest or to the input's length."""
 
-    def __init__(self, kind, **kwargs):
+    def __init__(self, kind, is_sorted=True, whole=False, **kwargs):
         super().__init__()
         self.net = build(kind, 4, 3, batch_first=True, **kwargs)
+        self.is_sorted, self.whole = is_sorted, whole
 
     def forward(self, x, lengths):
-        packed = pack_padded_sequence(x, lengths, batch_first=True)
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=self.is_sorted)
         output, state = self.net(packed)
-        padded, sizes = pad_packed_sequence(output, batch_first=True)
+        padded, sizes = pad_packed_sequence(output, batch_first=True, total_length=x.shape[1] if self.whole else None)
         return padded, sizes, state
 
 
@@ -55,6 +56,9 @@ ROWS = [
     *[Case(f"packed_{kind.__name__.lower()}", Packed(kind, bidirectional=both),
            [T("f32", 3, 5, 4), torch.tensor([5, 3, 2])], since=11, tol=(1e-4, 1e-5), modes=("trace",))
       for kind, both in ((nn.LSTM, True), (nn.GRU, False))],
+    *[Case(f"packed_unsorted{'_whole' if whole else ''}", Packed(nn.LSTM, is_sorted=False, whole=whole),
+           [T("f32", 3, 5, 4, N=0, M=1), T("i64", 3, low=1, high=5, N=0)], since=11, tol=(1e-4, 1e-5), modes=("trace",))
+      for whole in (False, True)],
     Case("packed_lstm_projected", Packed(nn.LSTM, bidirectional=True, proj_size=2),
          [T("f32", 3, 5, 4), torch.tensor([5, 3, 2])], since=11, tol=(1e-4, 1e-5), modes=("trace",)),
 ]
