@@ -7,6 +7,7 @@
 #include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -72,6 +73,14 @@ bool IsNative(Builder& b, const Attention& a) {
          (a.mask.dtype() == DType::kBool || a.mask.dtype() == dtype);
 }
 
+// One row for each query; a runtime may have no broadcasting of that axis.
+Val WithAllRows(Builder& b, Val mask, Val query) {
+  if (!mask || !mask.dim(-2).Equals(Dim(1)) || query.dim(-2).Equals(Dim(1))) return mask;
+  Vals sizes = SizesOf(b, mask);
+  sizes[mask.rank() - 2] = b.Size(query, -2);
+  return b.Expand(mask, b.Vector(sizes));
+}
+
 Val NativeAttention(Builder& b, const Attention& a) {
   const bool headless = a.query.rank() == 3;  // the only leading axis is taken for the heads
   const auto wide = [&](Val x) { return headless ? b.Unsqueeze(x, {0}) : x; };
@@ -82,7 +91,8 @@ Val NativeAttention(Builder& b, const Attention& a) {
   const Attrs attrs = a.scale ? Attrs{{"is_causal", causal}, {"scale", *a.scale}}
                               : Attrs{{"is_causal", causal}};
   const Val result =
-      b.Op("Attention", {query, wide(a.key), value, a.mask}, attrs, {query.dtype(), shape});
+      b.Op("Attention", {query, wide(a.key), value, WithAllRows(b, a.mask, a.query)}, attrs,
+           {query.dtype(), shape});
   return headless ? b.Squeeze(result, {0}) : result;
 }
 

@@ -31,7 +31,8 @@ DType PartType(Op& op) {
 
 bool IsComplexArgument(Op& op, absl::string_view name) {
   const ir::Arg* arg = op.node.Find(name);
-  return arg != nullptr && arg->is_value() && IsComplex(arg->value()->type.TensorDType());
+  if (arg == nullptr) return false;
+  return arg->is_complex() || (arg->is_value() && IsComplex(arg->value()->type.TensorDType()));
 }
 
 Complex Unpacked(Builder& b, Val pair) {

@@ -35,6 +35,8 @@ ROWS = [
     Case("arithmetic", lambda x, y: real(torch.complex(x, y) * torch.complex(y, x) + x - torch.complex(x, x) / (y.abs() + 1)),
          [X, T("f32", 3, 6, N=0)], tol=TOL),
     Case("divide", lambda x, y: real(torch.complex(x, y) / torch.complex(y, x + 9)), [X, T("f32", 3, 6, N=0)], tol=TOL),
+    Case("divide_by_number", lambda x: (real(torch.complex(x, x + 1) / (2 + 1j)), real(x / (1 - 2j))), [X], tol=TOL),
+    Case("times_number", lambda x: real(torch.complex(x, x + 1) * (2 + 1j) - 1j), [X], tol=TOL),
     Case("abs_angle", lambda x, y: (torch.complex(x, y).abs(), torch.complex(x, y).angle()), [X, T("f32", 3, 6, N=0)], tol=TOL),
     Case("conj", lambda x: real(torch.complex(x, x).conj().resolve_conj()), [X], tol=TOL),
     Case("real_imag", lambda x, y: torch.complex(x, y).real + torch.complex(x, y).imag, [X, T("f32", 3, 6, N=0)], tol=TOL),

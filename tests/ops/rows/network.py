@@ -126,6 +126,7 @@ ROWS = [
     *[Case(f"attention_rank_{r}", F.scaled_dot_product_attention,
            [T("f32", *lead, 5, 4), T("f32", *lead, 7, 4), T("f32", *lead, 7, 3), T("bool", *lead[1:], 5, 7)], tol=(1e-4, 1e-5))
       for r, lead in ((2, ()), (3, (2,)), (5, (2, 3, 2)))],
+    Case("attention_mask_of_keys", F.scaled_dot_product_attention, [Q, K, V, T("bool", 2, 1, 1, 7, N=0)], tol=(1e-4, 1e-5)),
     Case("attention_narrow_mask", F.scaled_dot_product_attention, [Q, K, V, T("bool", 5, 1)], tol=(1e-4, 1e-5)),
     Case("attention_f64", F.scaled_dot_product_attention, [T("f64", 2, 4, 5, 8)] * 3),
     Case("attention_f64_scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), [T("f64", 2, 4, 5, 8)] * 3),
