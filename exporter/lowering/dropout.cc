@@ -16,25 +16,29 @@ Val NoiseShape(Builder& b, Val x, bool features) {
   return b.Vector(sizes);
 }
 
+// ONNX's, which takes a training flag from opset 12 on: the result, and true for what stays.
+Vals NativeDrop(Builder& b, Val x, double p) {
+  if (!x) return Vals(2);
+  return b.OpN("Dropout", {x, b.Scalar(p, DType::kFloat32), b.ScalarInt(1, DType::kBool)}, {}, 2,
+               {{}, {DType::kBool, x.get()->type.shape}});
+}
+
 // True for what stays, with probability 1 − p.
 Val Kept(Builder& b, Val x, double p, bool features) {
-  const Val like = b.ConstantOfShape(NoiseShape(b, x, features), 0, DType::kFloat32);
-  if (!like) return {};
+  const Val ones = b.ConstantOfShape(NoiseShape(b, x, features), 1, DType::kFloat32);
+  if (b.opset() >= 12 || !ones) return NativeDrop(b, ones, p)[1];
   const Val drawn =
-      b.Op("RandomUniformLike", {like}, {}, {DType::kFloat32, like.get()->type.shape});
+      b.Op("RandomUniformLike", {ones}, {}, {DType::kFloat32, ones.get()->type.shape});
   return b.GreaterOrEqual(drawn, b.Scalar(p, DType::kFloat32));
 }
 
 // Elements, or with `features` whole channels, dropped with probability p < 1 and the rest scaled;
-// and what stays. ONNX's Dropout takes a training flag from opset 12 on.
+// and what stays.
 Vals Drop(Builder& b, Val x, double p, bool features) {
-  const DType dtype = x.dtype();
-  if (b.opset() >= 12 && !features) {
-    return b.OpN("Dropout", {x, b.Scalar(p, DType::kFloat32), b.ScalarInt(1, DType::kBool)}, {}, 2,
-                 {{}, {DType::kBool, x.get()->type.shape}});
-  }
+  if (b.opset() >= 12 && !features) return NativeDrop(b, x, p);
   const Val kept = Kept(b, x, p, features);
-  return {b.Mul(b.Mul(x, b.Cast(kept, dtype)), b.Scalar(1 / (1 - p), dtype)), kept};
+  const Val scaled = b.Mul(x, b.Scalar(1 / (1 - p), x.dtype()));
+  return {b.Mul(scaled, b.Cast(kept, x.dtype())), kept};
 }
 
 // What dropping everything leaves: zeros, but NaN of what is infinite or NaN.
