@@ -32,13 +32,15 @@ Val ReadMask(Op& op, DType dtype) {
 
 // [batch, length, width] → [batch, heads, length, width / heads]
 Val SplitHeads(Builder& b, Val x, int64_t heads) {
-  const Vals sizes = {b.Size(x, 0), b.Size(x, 1), b.Int(heads), b.Int(-1)};
+  const Val width = b.Div(b.Size(x, 2), b.Int(heads));
+  const Vals sizes = {b.Size(x, 0), b.Size(x, 1), b.Int(heads), width};
   return b.SwapAxes(b.Reshape(x, b.Vector(sizes)), 1, 2);
 }
 
 Val MergeHeads(Builder& b, Val x) {
   const Val merged = b.SwapAxes(x, 1, 2);
-  return b.Reshape(merged, b.Vector({b.Size(merged, 0), b.Size(merged, 1), b.Int(-1)}));
+  const Val width = b.Mul(b.Size(merged, 2), b.Size(merged, 3));
+  return b.Reshape(merged, b.Vector({b.Size(merged, 0), b.Size(merged, 1), width}));
 }
 
 // The weights too where they are asked for.

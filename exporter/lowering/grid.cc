@@ -131,16 +131,21 @@ Val Composed(Op& op, Val x, Val grid, const Sampling& sampling) {
     return {};
   }
   const int spatial = x.rank() - 2;
+  const auto plane = [&](Val v, int first) {
+    const Vals all = SizesOf(b, v);
+    return Product(b, Vals(all.begin() + first, all.begin() + first + spatial));
+  };
+  const Val count = plane(grid, 1);
   std::vector<Expr> points, sizes;
   for (int i = 0; i < spatial; ++i) {
     const Expr size(b, b.Cast(b.Size(x, 2 + i), x.dtype()));
     // The grid's last axis counts from the innermost axis on.
     const Val coordinate = Select(b, grid, grid.rank() - 1, b.Int(spatial - 1 - i));
-    const Expr point(b, b.Reshape(coordinate, b.Vector({b.Size(grid, 0), b.Int(-1)})));
+    const Expr point(b, b.Reshape(coordinate, b.Vector({b.Size(grid, 0), count})));
     points.push_back(Placed(Unnormalized(point, size, sampling.align_corners), size, sampling));
     sizes.push_back(size);
   }
-  const Val flat = b.Reshape(x, b.Vector({b.Size(x, 0), b.Size(x, 1), b.Int(-1)}));
+  const Val flat = b.Reshape(x, b.Vector({b.Size(x, 0), b.Size(x, 1), plane(x, 2)}));
   Val sum;
   for (const Corner& corner : Corners(points, sampling.interpolation)) {
     const Val values = ValuesAt(b, flat, corner.places, sizes);
