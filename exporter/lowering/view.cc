@@ -173,7 +173,7 @@ void ExpandAs(Op& op) {
 // The reverse of expand: sums over the axes that were broadcast.
 void SumToSize(Op& op) {
   Builder& b = op.b;
-  const Val x = op.Tensor("self");
+  const Val x = op.Tensor("self", op.OutDType());
   const std::optional<Shape>& shape = op.OutShape();
   if (!op.Require(shape.has_value(), "the rank of the result is not known")) return;
   const int lead = x.rank() - static_cast<int>(shape->size());
