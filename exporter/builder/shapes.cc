@@ -162,6 +162,8 @@ Val Builder::Reshape(Val x, const Vals& sizes, const std::optional<Shape>& known
   const bool infers = std::any_of(sizes.begin(), sizes.end(),
                                   [](Val size) { return size.int_value() == -1; });
   const Val target = Vector(scalars);
+  // A result without elements; before opset 14 a 0 in a shape means something else.
+  if (has_zero && !infers && opset() < 14) return ConstantOfShape(target, 0, x.dtype());
   // With a -1 in the list PyTorch allows no 0 beside it either: the plain form is right.
   const Val result = infers ? Op("Reshape", {x, target}) : Reshape(x, target);
   if (result && known && !result.has_shape()) result.get()->type.shape = known;

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/dynamic_list.h"
 #include "exporter/lowering/registry.h"
-#include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -43,7 +43,7 @@ void Unpack(Op& op) {
   std::vector<Item> items;
   for (size_t i = 0; i < op.num_outputs(); ++i) {
     items.push_back(
-        SequenceAt(op.b, list.val, op.b.Int(static_cast<int64_t>(i)), op.OutType(i)));
+        ListAt(op.b, list, op.b.Int(static_cast<int64_t>(i)), op.OutType(i)));
   }
   op.Return(std::move(items));
 }
@@ -65,13 +65,7 @@ void GetItem(Op& op) {
   const std::string& index_name = op.node.args[1].name;
   if (list.failed()) return;
   const auto items = ItemsOf(op, list);
-  if (!items) {
-    const Val index = op.IntVal(index_name);
-    if (list.val.is_sequence()) {
-      return op.Return(SequenceAt(op.b, list.val, index, op.OutType()));
-    }
-    return op.Return(op.b.Gather(list.val, index, 0));
-  }
+  if (!items) return op.Return(ListAt(op.b, list, op.IntVal(index_name), op.OutType()));
   const auto index = op.KnownInt(index_name);
   if (!index) return op.Return(ComputedElement(op, *items, op.IntVal(index_name)));
   const int64_t size = static_cast<int64_t>(items->size());
@@ -87,8 +81,8 @@ void Length(Op& op) {
   const Item list = First(op);
   if (list.failed()) return;
   if (list.is_list()) return op.Return(op.b.Int(static_cast<int64_t>(list.items.size())));
-  if (!list.is_val()) return op.Fail("the length of this value is not known"), void();
-  op.Return(list.val.is_sequence() ? SequenceLength(op.b, list.val) : op.b.Size(list.val, 0));
+  if (list.kind == Item::Kind::kConstant) return op.Fail("this value has no length"), void();
+  op.Return(ListLength(op.b, list));
 }
 
 void Slice(Op& op) {

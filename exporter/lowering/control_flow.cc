@@ -1,11 +1,12 @@
 // Branches and loops.
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/dynamic_list.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/lowering.h"
-#include "exporter/lowering/sequence.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -15,14 +16,28 @@ using builder::Graph;
 using builder::OutputType;
 using builder::ValueType;
 
-// One Val for what a block gives or a loop carries: tensors and numbers as they are, lists as
-// sequences. Null with a failure where ONNX has no form for it.
-Val Carried(Builder& b, const Item& item, const ir::Type& type) {
-  if (item.failed()) return {};
-  if (item.is_val()) return item.val;
-  if (item.is_list() && type.is_list()) return AsSequence(b, item, type);
-  return b.Fail(absl::StrCat("a value of type ", type.ToString(),
-                             " can't leave a branch or loop in ONNX"));
+// What a block gives or a loop carries in a form that ONNX has for it: tensors and numbers as they
+// are, lists as dynamic ones. A failure where there is none.
+Item Carried(Op& op, const Item& item, const ir::Type& type) {
+  if (item.failed() || op.failed()) return {};
+  if (type.is_list()) return DynamicList(op, item, type);
+  if (item.is_val()) return item;
+  return op.Fail(
+      absl::StrCat("a value of type ", type.ToString(), " can't leave a branch or loop in ONNX"));
+}
+
+// The Vals that make up an item which Carried gave.
+void AppendVals(const Item& item, Vals* vals) {
+  if (item.is_val()) vals->push_back(item.val);
+  for (const Item& column : item.items) AppendVals(column, vals);
+}
+
+// An item like `like` made of the next Vals.
+Item FromVals(const Item& like, Vals::const_iterator* next) {
+  if (like.is_val()) return *(*next)++;
+  Item item = like;
+  for (Item& column : item.items) column = FromVals(column, next);
+  return item;
 }
 
 // ONNX's condition is a scalar bool; PyTorch takes any one number.
@@ -31,10 +46,39 @@ Val Condition(Op& op, Val condition) {
   return truth.rank() == 0 ? truth : op.b.Reshape(truth, std::vector<int64_t>{});
 }
 
-OutputType TypeOf(Val val, const ir::Type& captured) {
-  OutputType type{val.dtype(), Lowering::TypeOf(captured).shape, val.get()->type.kind};
-  if (val.is_sequence()) type.shape = std::nullopt;
-  return type;
+// The type that a part of an item keeps from one iteration or branch to another; `type` is what
+// capture saw.
+ValueType TypeOf(Val val, const ir::Type& type) {
+  ValueType result{val.get()->type.kind, val.dtype(), std::nullopt};
+  if (!type.is_list()) {
+    result.shape = Lowering::TypeOf(type).shape;
+  } else if (!val.is_sequence()) {
+    result.shape = StackedShape(type);
+  }
+  return result;
+}
+
+void AppendTypes(const Item& item, const ir::Type& type, std::vector<OutputType>* types) {
+  if (item.is_val()) {
+    const ValueType one = TypeOf(item.val, type);
+    types->push_back({one.dtype, one.shape, one.kind});
+  }
+  for (size_t i = 0; i < item.items.size(); ++i) {
+    AppendTypes(item.items[i], ColumnType(type, i), types);
+  }
+}
+
+// Below opset 13 neither If nor Loop takes sequences.
+bool HasForm(Op& op, const Vals& vals) {
+  for (const Val val : vals) {
+    if (!val) return false;
+    if (!op.Require(!val.is_sequence() || op.b.opset() >= 13,
+                    "a list of tensors that differ in size, and whose length depends on the "
+                    "inputs, needs opset 13")) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // ---------------------------------------------------------------- If
@@ -42,7 +86,8 @@ OutputType TypeOf(Val val, const ir::Type& captured) {
 // A branch's results, lowered into a graph of their own.
 struct Branch {
   std::shared_ptr<Graph> graph;
-  Vals results;
+  std::vector<Item> results;
+  Vals vals;
 };
 
 Branch LowerBranch(Op& op, const ir::Block& block, const char* name) {
@@ -51,11 +96,20 @@ Branch LowerBranch(Op& op, const ir::Block& block, const char* name) {
     op.lowering.LowerNodes(block);
     const std::vector<Item> items = op.lowering.Results(block);
     for (size_t i = 0; i < items.size(); ++i) {
-      branch.results.push_back(Carried(op.b, items[i], op.OutType(i)));
+      branch.results.push_back(Carried(op, items[i], op.OutType(i)));
+      AppendVals(branch.results.back(), &branch.vals);
     }
-    return branch.results;
+    return branch.vals;
   });
   return branch;
+}
+
+bool SameForm(const Item& a, const Item& b) {
+  if (a.is_val() && b.is_val()) {
+    return a.val.dtype() == b.val.dtype() && a.val.is_sequence() == b.val.is_sequence();
+  }
+  return a.kind == b.kind && std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                                        b.items.end(), SameForm);
 }
 
 void If(Op& op) {
@@ -70,37 +124,45 @@ void If(Op& op) {
   const Branch else_branch = LowerBranch(op, *op.node.blocks[1], "else_branch");
   std::vector<OutputType> types;
   for (size_t i = 0; i < op.num_outputs(); ++i) {
-    const Val a = then_branch.results[i], b = else_branch.results[i];
-    if (!a || !b) return;
-    if (!op.Require(a.dtype() == b.dtype() && a.is_sequence() == b.is_sequence(),
-                    "the branches give values of different types")) {
+    const Item &a = then_branch.results[i], &b = else_branch.results[i];
+    if (a.failed() || b.failed()) return;
+    if (!op.Require(SameForm(a, b), "the branches give values of different types") ||
+        !op.Require(!op.OutType(i).is_list() || op.b.opset() >= 11,
+                    "a list whose length a branch decides needs opset 11")) {
       return;
     }
-    types.push_back(TypeOf(a, op.OutType(i)));
+    AppendTypes(a, op.OutType(i), &types);
   }
-  if (types.empty()) return;
-  op.Return(op.b.OpN("If", {condition},
-                     {{"then_branch", then_branch.graph}, {"else_branch", else_branch.graph}},
-                     types.size(), types));
+  if (types.empty() || !HasForm(op, then_branch.vals)) return;
+  const Vals outputs = op.b.OpN(
+      "If", {condition}, {{"then_branch", then_branch.graph}, {"else_branch", else_branch.graph}},
+      types.size(), types);
+  auto next = outputs.begin();
+  std::vector<Item> results;
+  for (const Item& like : then_branch.results) results.push_back(FromVals(like, &next));
+  op.Return(std::move(results));
 }
 
 // ---------------------------------------------------------------- Loop
 
-// What a loop carries: Vals change from one iteration to the next; what is None stays so.
+// What a loop carries. What is None stays so: it is no part of the ONNX loop.
 struct LoopState {
   std::vector<Item> initial;
-  std::vector<size_t> indices;  // carried position → position in `initial`
+  std::vector<OutputType> types;  // of the Vals that make up the rest
   Vals vals;
 };
 
 LoopState InitialState(Op& op, const ir::Block& body) {
   LoopState state;
-  const Item carried = op.Arg("carried");
-  state.initial = carried.items;
+  state.initial = op.Arg("carried").items;
   for (size_t i = 0; i < state.initial.size(); ++i) {
-    if (state.initial[i].kind == Item::Kind::kConstant) continue;
-    state.indices.push_back(i);
-    state.vals.push_back(Carried(op.b, state.initial[i], body.params[i + 1]->type));
+    Item& item = state.initial[i];
+    if (item.kind == Item::Kind::kConstant) continue;
+    const ir::Type& type = body.params[i + 1]->type;
+    item = Carried(op, item, type);
+    if (item.failed()) return state;
+    AppendVals(item, &state.vals);
+    AppendTypes(item, type, &state.types);
   }
   return state;
 }
@@ -113,35 +175,34 @@ void AddBodyInputs(Op& op, const ir::Block& body, const LoopState& state, Graph*
   op.lowering.Set(body.params[0],
                   add("iteration", ValueType{.dtype = DType::kInt64, .shape = Shape{}}));
   add("condition", ValueType{.dtype = DType::kBool, .shape = Shape{}});
-  for (size_t i = 0; i < state.initial.size(); ++i) {
-    op.lowering.Set(body.params[i + 1], state.initial[i]);
+  Vals params;
+  for (const OutputType& type : state.types) {
+    params.push_back(add("carried", ValueType{type.kind, type.dtype, type.shape}));
   }
-  for (size_t n = 0; n < state.indices.size(); ++n) {
-    const ir::Value* param = body.params[state.indices[n] + 1];
-    const OutputType type = TypeOf(state.vals[n], param->type);
-    op.lowering.Set(param, add("carried", ValueType{type.kind, type.dtype, type.shape}));
+  auto next = params.cbegin();
+  for (size_t i = 0; i < state.initial.size(); ++i) {
+    op.lowering.Set(body.params[i + 1], FromVals(state.initial[i], &next));
   }
 }
 
+// The next condition and carried Vals; empty after a failure.
 Vals BodyResults(Op& op, const ir::Block& body, const LoopState& state) {
   op.lowering.LowerNodes(body);
   const std::vector<Item> items = op.lowering.Results(body);
-  Vals results;
-  if (items.empty() || items[0].failed()) return results;
-  results.push_back(Condition(op, items[0].val));
-  for (size_t n = 0; n < state.indices.size(); ++n) {
-    const size_t i = state.indices[n];
-    const Val next = Carried(op.b, items[i + 1], body.params[i + 1]->type);
-    if (!next) return results;
-    op.Require(next.dtype() == state.vals[n].dtype(),
-               "the type of a value changes from one iteration of a loop to the next");
-    results.push_back(next);
-  }
+  if (items.empty() || items[0].failed()) return {};
+  Vals results = {Condition(op, items[0].val)};
   for (size_t i = 0; i < state.initial.size(); ++i) {
-    if (state.initial[i].kind != Item::Kind::kConstant) continue;
-    op.Require(items[i + 1].kind == Item::Kind::kConstant &&
-                   items[i + 1].constant == state.initial[i].constant,
-               "a value that is None before a loop is changed in it");
+    const Item &initial = state.initial[i], &item = items[i + 1];
+    if (initial.kind == Item::Kind::kConstant) {
+      op.Require(item.kind == Item::Kind::kConstant && item.constant == initial.constant,
+                 "a value that is None before a loop is changed in it");
+      continue;
+    }
+    const Item next = Carried(op, item, body.params[i + 1]->type);
+    if (next.failed()) return {};
+    op.Require(SameForm(initial, next),
+               "the type of a value changes from one iteration of a loop to the next");
+    AppendVals(next, &results);
   }
   return results;
 }
@@ -158,12 +219,7 @@ void Loop(Op& op) {
   const LoopState state = InitialState(op, body);
   const Val condition = Condition(op, op.Tensor("cond"));
   const Val count = TripCount(op);
-  if (op.failed() || !condition) return;
-  for (const Val val : state.vals) {
-    if (!val) return;
-    op.Require(!val.is_sequence() || op.b.opset() >= 13,
-               "a list of unknown length that a loop carries needs opset 13");
-  }
+  if (op.failed() || !condition || !HasForm(op, state.vals)) return;
   bool complete = false;
   const auto graph = op.b.Subgraph(
       "body", [&](Graph* inner) { AddBodyInputs(op, body, state, inner); },
@@ -173,15 +229,13 @@ void Loop(Op& op) {
         return results;
       });
   if (op.failed() || !complete) return;
-  std::vector<OutputType> types;
-  for (size_t n = 0; n < state.indices.size(); ++n) {
-    types.push_back(TypeOf(state.vals[n], op.OutType(state.indices[n])));
-  }
   Vals inputs = {count, condition};
   inputs.insert(inputs.end(), state.vals.begin(), state.vals.end());
-  const Vals outputs = op.b.OpN("Loop", inputs, {{"body", graph}}, types.size(), types);
-  std::vector<Item> results = state.initial;
-  for (size_t n = 0; n < outputs.size(); ++n) results[state.indices[n]] = outputs[n];
+  const Vals outputs =
+      op.b.OpN("Loop", inputs, {{"body", graph}}, state.types.size(), state.types);
+  auto next = outputs.begin();
+  std::vector<Item> results;
+  for (const Item& initial : state.initial) results.push_back(FromVals(initial, &next));
   op.Return(std::move(results));
 }
 
@@ -190,11 +244,16 @@ void Loop(Op& op) {
 // The body's parameters, carried values and then slices of the scanned tensors, typed as captured.
 void AddScanInputs(Op& op, const ir::Block& body, const Vals& inputs, Graph* graph) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const OutputType type = TypeOf(inputs[i], body.params[i]->type);
     op.lowering.Set(body.params[i],
                     op.b.SubgraphInput(graph, i < op.Arg("init").items.size() ? "carried" : "slice",
-                                       ValueType{type.kind, type.dtype, type.shape}));
+                                       TypeOf(inputs[i], body.params[i]->type)));
   }
+}
+
+// A scan carries and takes apart tensors only.
+Val ScannedVal(Op& op, const Item& item) {
+  if (item.failed() || item.is_val()) return item.val;
+  return op.Fail("a scan carries a value that is no tensor");
 }
 
 void Scan(Op& op) {
@@ -203,7 +262,7 @@ void Scan(Op& op) {
   Vals inputs;
   for (const char* list : {"init", "xs"}) {
     for (const Item& item : op.Arg(list).items) {
-      inputs.push_back(Carried(op.b, item, body.params[inputs.size()]->type));
+      inputs.push_back(ScannedVal(op, item));
       if (!inputs.back()) return;
     }
   }
@@ -213,7 +272,7 @@ void Scan(Op& op) {
       [&] {
         op.lowering.LowerNodes(body);
         for (const Item& item : op.lowering.Results(body)) {
-          results.push_back(Carried(op.b, item, op.OutType(results.size())));
+          results.push_back(ScannedVal(op, item));
         }
         return results;
       });
@@ -225,7 +284,7 @@ void Scan(Op& op) {
                     "the type of a value changes from one iteration of a scan to the next")) {
       return;
     }
-    types.push_back(TypeOf(results[i], op.OutType(i)));
+    AppendTypes(results[i], op.OutType(i), &types);
   }
   op.Return(op.b.OpN("Scan", inputs,
                      {{"body", graph},

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/dynamic_list.h"
 #include "exporter/lowering/registry.h"
-#include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -55,7 +55,7 @@ constexpr char kS[] = "s", kT[] = "t", kA[] = "a";
 // Nested lists of numbers or 0-d tensors, of known length or not: a new axis for each level.
 Val FromList(Op& op, const Item& item, DType dtype) {
   if (item.is_val() && item.val.is_sequence()) {
-    return op.b.Cast(ConcatSequence(op.b, item.val, 0, /*new_axis=*/true), dtype);
+    return op.b.Cast(ListStack(op.b, item, 0), dtype);
   }
   if (item.is_val()) return op.b.Cast(item.val, dtype);
   if (!item.is_list()) return op.failed() ? Val() : op.Fail("a list of numbers is expected");

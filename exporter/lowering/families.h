@@ -19,7 +19,7 @@ extern const Family kAttention;
 extern const Family kPool;
 extern const Family kAdaptivePool;
 extern const Family kControlFlow;
-extern const Family kSequence;
+extern const Family kListChanges;
 extern const Family kResize;
 extern const Family kDropout;
 extern const Family kView;

@@ -15,10 +15,10 @@ using builder::Vals;
 
 // A tensor or number (numbers are 0-d: int64, float64, bool), a list or tuple of known length, a
 // constant that no tensor carries (None, a string, a dtype), or nothing after a failure.
-// A list whose length is known at run time only is a Val of sequence type.
+// A list whose length is known at run time only is a Val or columns (dynamic_list.h).
 // A quantized tensor has its integers in `val`, and scale and zero point beside it.
 struct Item {
-  enum class Kind { kFailed, kVal, kList, kConstant };
+  enum class Kind { kFailed, kVal, kList, kColumns, kConstant };
   Kind kind = Kind::kFailed;
   Val val;
   std::vector<Item> items;

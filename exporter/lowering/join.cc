@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/dynamic_list.h"
 #include "exporter/lowering/registry.h"
-#include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -17,17 +17,16 @@ Vals Operands(Op& op) {
   return operands;
 }
 
-// A sequence whose length is known at run time only.
-bool IsSequence(Op& op) {
-  const Item item = op.Arg("tensors");
-  return item.is_val() && item.val.is_sequence();
-}
-
-void FromSequence(Op& op, bool new_axis) {
+// By `join`, if the list's length is known at run time only.
+bool JoinDynamic(Op& op, Val (*join)(Builder&, const Item&, int)) {
+  const Item list = op.Arg("tensors");
+  const ir::Arg& arg = *op.node.Find("tensors");
+  if (!arg.is_value() || !IsDynamicList(list, arg.value()->type)) return false;
   const std::optional<Shape>& shape = op.OutShape();
-  if (!op.Require(shape.has_value(), "the rank of the result is not known")) return;
+  if (!op.Require(shape.has_value(), "the rank of the result is not known")) return true;
   const int64_t axis = op.b.NormalizeAxis(op.Int("dim"), static_cast<int>(shape->size()));
-  op.Return(ConcatSequence(op.b, op.Tensor("tensors"), static_cast<int>(axis), new_axis));
+  op.Return(op.b.Cast(join(op.b, list, static_cast<int>(axis)), op.OutDType()));
+  return true;
 }
 
 // PyTorch leaves out 1-D tensors without elements beside tensors of another rank.
@@ -43,7 +42,7 @@ Val Concatenated(Builder& b, const Vals& operands, int64_t axis) {
 }
 
 void Cat(Op& op) {
-  if (IsSequence(op)) return FromSequence(op, false);
+  if (JoinDynamic(op, ListCat)) return;
   const Vals operands = Operands(op);
   if (!op.failed()) op.Return(Concatenated(op.b, operands, op.Int("dim")));
 }
@@ -59,7 +58,7 @@ Val Stacked(Builder& b, Vals operands, int64_t axis) {
 }
 
 void Stack(Op& op) {
-  if (IsSequence(op)) return FromSequence(op, true);
+  if (JoinDynamic(op, ListStack)) return;
   op.Return(Stacked(op.b, Operands(op), op.Int("dim")));
 }
 

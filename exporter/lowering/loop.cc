@@ -25,7 +25,7 @@ Vals Repeat(Builder& b, Val count, Val first, const Vals& initial,
     for (const Val val : initial) {
       const auto& type = val.get()->type;
       carried.push_back(b.SubgraphInput(graph, "carried", type));
-      types.push_back({type.dtype, type.shape});
+      types.push_back({type.dtype, type.shape, type.kind});
     }
   };
   const auto graph = b.Subgraph("body", add_inputs, [&] {

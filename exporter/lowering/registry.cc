@@ -21,7 +21,7 @@ const std::vector<const Family*>& Families() {
       &kPool,
       &kAdaptivePool,
       &kControlFlow,
-      &kSequence,
+      &kListChanges,
       &kResize,
       &kDropout,
       &kView,

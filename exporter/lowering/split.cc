@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/dynamic_list.h"
 #include "exporter/lowering/registry.h"
-#include "exporter/lowering/sequence.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {

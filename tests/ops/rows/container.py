@@ -208,6 +208,6 @@ ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT, tol=(1e-5, 1e-5))
       for fn, since in ((divided, 10), (mixed_numbers, 9), (functions, 10), (greatest_divisor, 10), (shifted, 9))],
     Case("chunks_computed", chunks_computed, [M], dynamic_since=11, second={"N": 3}, modes=SCRIPT),
-    Case("tensor_of_growing_list", tensor_of_growing_list, [M, T("i64", low=3, high=4)], since=13, modes=SCRIPT),
+    Case("tensor_of_growing_list", tensor_of_growing_list, [M, T("i64", low=3, high=4)], modes=SCRIPT),
     Case("item_number", item_number, [M, T("i64")], modes=SCRIPT),
 ]
