@@ -19,7 +19,7 @@
 //   prim::ListUnpack, prim::TupleUnpack(self), prim::TupleConstruct(items: list),
 //   prim::TupleIndex(self, index: int), prim::DictConstruct(items: list of key, value, …)
 //   prim::ListAppend(self, el), prim::ListInsert(self, idx, el), prim::ListSet(self, idx, el),
-//   prim::ListExtend(self, other), prim::ListDelete(self, idx)
+//   prim::ListExtend(self, other), prim::ListDelete(self, idx), prim::ListReverse(self)
 //                                          the list after the change; after functionalize only
 //   prim::ListPop(self, idx)               the item, the list without it; likewise
 //   aten::* on ints, floats, lists         as TorchScript names them (`aten::add.int`, …)

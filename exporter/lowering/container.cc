@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/dynamic_list.h"
+#include "exporter/lowering/loop.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -85,12 +86,31 @@ void Length(Op& op) {
   op.Return(ListLength(op.b, list));
 }
 
+// The list argument at that place in the form of the result.
+Item Dynamic(Op& op, size_t i = 0) {
+  return DynamicList(op, op.Arg(op.node.args[i].name), op.OutType());
+}
+
+// Bounds that only the run tells, or of a list whose length it tells.
+void DynamicSlice(Op& op) {
+  const Item list = Dynamic(op);
+  const auto bound = [&](absl::string_view name, int64_t otherwise) {
+    return op.Has(name) ? op.IntVal(name) : op.b.Int(otherwise);
+  };
+  const Val positions = op.b.Slice(Iota(op.b, ListLength(op.b, list)), 0, bound("start", 0),
+                                   bound("end", std::numeric_limits<int64_t>::max()),
+                                   op.b.Int(op.Int("step")));
+  op.Return(ListPick(op.b, list, positions));
+}
+
 void Slice(Op& op) {
   const auto items = ItemsOf(op, First(op));
-  if (!op.Require(items.has_value(), "a slice of a list of unknown length")) return;
-  const int64_t size = static_cast<int64_t>(items->size());
+  const bool known = items && (!op.Has("start") || op.KnownInt("start")) &&
+                     (!op.Has("end") || op.KnownInt("end"));
   const int64_t step = op.Int("step");
   if (!op.Require(step > 0, "the step of a list's slice must be positive")) return;
+  if (!known) return DynamicSlice(op);
+  const int64_t size = static_cast<int64_t>(items->size());
   const auto bound = [&](absl::string_view name, int64_t otherwise) {
     const int64_t value = op.Has(name) ? op.Int(name) : otherwise;
     return std::clamp<int64_t>(value < 0 ? value + size : value, 0, size);
@@ -106,7 +126,7 @@ void Slice(Op& op) {
 void Joined(Op& op) {
   auto first = ItemsOf(op, First(op));
   const auto second = ItemsOf(op, Second(op));
-  if (!op.Require(first && second, "a list of unknown length is added to another")) return;
+  if (!first || !second) return op.Return(ListJoin(op.b, Dynamic(op, 0), Dynamic(op, 1)));
   first->insert(first->end(), second->begin(), second->end());
   op.Return(Item::List(std::move(*first)));
 }
@@ -114,7 +134,12 @@ void Joined(Op& op) {
 void Repeated(Op& op) {
   const bool list_first = op.node.args.front().name == "l";
   const auto items = ItemsOf(op, list_first ? First(op) : Second(op));
-  if (!op.Require(items.has_value(), "a list of unknown length is repeated")) return;
+  if (!items || !op.KnownInt("n")) {
+    const Item list = Dynamic(op, list_first ? 0 : 1);
+    const Val length = ListLength(op.b, list);
+    const Val positions = Iota(op.b, op.b.Mul(length, op.IntVal("n")));
+    return op.Return(ListPick(op.b, list, op.b.Mod(positions, length, /*fmod=*/false)));
+  }
   std::vector<Item> result;
   for (int64_t i = 0; i < op.Int("n"); ++i) {
     result.insert(result.end(), items->begin(), items->end());
@@ -135,9 +160,28 @@ Val EqualItems(Op& op, const Item& x, const Item& y) {
   return op.failed() ? Val() : op.Fail("these values can't be compared");
 }
 
+// A list of numbers as a 1-D tensor.
+Val Numbers(Op& op, size_t i) {
+  const Item list = op.Arg(op.node.args[i].name);
+  const ir::Arg& arg = op.node.args[i].value;
+  const ir::Type& type =
+      arg.is_value() ? arg.value()->type : op.node.args[1 - i].value.value()->type;
+  return DynamicList(op, list, type).val;
+}
+
+// As far as the shorter one goes, and no list goes further.
+Val EqualDynamicLists(Op& op) {
+  const Val x = Numbers(op, 0), y = Numbers(op, 1);
+  if (!x || !y) return {};
+  Builder& b = op.b;
+  const Val size_x = b.Size(x, 0), size_y = b.Size(y, 0), size = b.Min(size_x, size_y);
+  const Val equal = b.Equal(b.Slice(x, 0, b.Int(0), size), b.Slice(y, 0, b.Int(0), size));
+  return b.And(b.Equal(size_x, size_y), b.Not(Any(b, b.Not(equal))));
+}
+
 Val EqualLists(Op& op) {
   const auto first = ItemsOf(op, First(op)), second = ItemsOf(op, Second(op));
-  if (!op.Require(first && second, "a list of unknown length is compared")) return {};
+  if (!first || !second) return EqualDynamicLists(op);
   if (first->size() != second->size()) return op.b.ScalarInt(0, DType::kBool);
   Val equal = op.b.ScalarInt(1, DType::kBool);
   for (size_t i = 0; i < first->size(); ++i) {
@@ -152,12 +196,28 @@ void ConstantsEqual(Op& op) { op.Return(EqualItems(op, First(op), Second(op))); 
 void ConstantsDiffer(Op& op) { op.Return(op.b.Not(EqualItems(op, First(op), Second(op)))); }
 
 void Contains(Op& op) {
-  const auto items = ItemsOf(op, First(op));
-  if (!op.Require(items.has_value(), "a list of unknown length is searched")) return;
-  const Item wanted = Second(op);
+  const Item list = First(op), wanted = Second(op);
+  const auto items = ItemsOf(op, list);
+  if (list.failed()) return;
+  if (!items) return op.Return(Any(op.b, EqualItems(op, list, wanted)));
   Val found = op.b.ScalarInt(0, DType::kBool);
   for (const Item& item : *items) found = op.b.Or(found, EqualItems(op, item, wanted));
   op.Return(found);
+}
+
+void Count(Op& op) {
+  const Item list = First(op), wanted = Second(op);
+  const auto items = ItemsOf(op, list);
+  if (list.failed()) return;
+  if (!items) {
+    const Val equal = op.b.Cast(EqualItems(op, list, wanted), DType::kInt64);
+    return op.Return(op.b.Reduce("ReduceSum", equal, {}, /*keepdims=*/false));
+  }
+  Val count = op.b.Int(0);
+  for (const Item& item : *items) {
+    count = op.b.Add(count, op.b.Cast(EqualItems(op, item, wanted), DType::kInt64));
+  }
+  op.Return(count);
 }
 
 // None is the only value that others are compared with by identity.
@@ -178,12 +238,19 @@ void IsNot(Op& op) {
 
 // ---------------------------------------------------------------- of all numbers
 
-template <Val (Builder::*kFunction)(Val, Val)>
+// The numbers of a list of unknown length, by an ONNX reduction.
+void Reduced(Op& op, absl::string_view reduction) {
+  op.Return(op.b.Cast(op.b.Reduce(reduction, First(op).val, {}, /*keepdims=*/false),
+                      op.OutDType()));
+}
+
+constexpr char kSum[] = "ReduceSum", kMin[] = "ReduceMin", kMax[] = "ReduceMax";
+
+template <Val (Builder::*kFunction)(Val, Val), const char* kReduction>
 void Combined(Op& op) {
   const auto items = ItemsOf(op, First(op));
-  if (!op.Require(items.has_value() && !items->empty(), "an empty or unknown list of numbers")) {
-    return;
-  }
+  if (!items) return Reduced(op, kReduction);
+  if (!op.Require(!items->empty(), "an empty list of numbers")) return;
   Val result = op.b.Cast((*items)[0].val, op.OutDType());
   for (size_t i = 1; i < items->size(); ++i) {
     result = (op.b.*kFunction)(result, op.b.Cast((*items)[i].val, op.OutDType()));
@@ -195,15 +262,22 @@ void Sum(Op& op) {
   if (const auto items = ItemsOf(op, First(op)); items && items->empty()) {
     return op.Return(op.b.ScalarInt(0, op.OutDType()));
   }
-  Combined<&Builder::Add>(op);
+  Combined<&Builder::Add, kSum>(op);
 }
 
-template <bool kEmpty, Val (Builder::*kFunction)(Val, Val)>
+template <bool kAll>
 void AllOrAny(Op& op) {
-  if (const auto items = ItemsOf(op, First(op)); items && items->empty()) {
-    return op.Return(op.b.ScalarInt(kEmpty, DType::kBool));
+  Builder& b = op.b;
+  if (const auto items = ItemsOf(op, First(op))) {
+    Val result = b.ScalarInt(kAll, DType::kBool);
+    for (const Item& item : *items) {
+      const Val next = b.Cast(item.val, DType::kBool);
+      result = kAll ? b.And(result, next) : b.Or(result, next);
+    }
+    return op.Return(result);
   }
-  Combined<kFunction>(op);
+  const Val numbers = b.Cast(First(op).val, DType::kBool);
+  op.Return(kAll ? b.Not(Any(b, b.Not(numbers))) : Any(b, numbers));
 }
 
 }  // namespace
@@ -244,21 +318,24 @@ const Family kContainer = {"container", {
     {"aten::__contains__.int_list", Contains},
     {"aten::__contains__.float_list", Contains},
     {"aten::__contains__.str_list", Contains},
+    {"aten::count.int", Count},
+    {"aten::count.float", Count},
+    {"aten::count.bool", Count},
     {"aten::__is__", Is},
     {"aten::__isnot__", IsNot},
     {"aten::sum.int", Sum},
     {"aten::sum.float", Sum},
     {"aten::sum.bool", Sum},
-    {"aten::all.int", AllOrAny<true, &Builder::And>},
-    {"aten::all.float", AllOrAny<true, &Builder::And>},
-    {"aten::all.bool", AllOrAny<true, &Builder::And>},
-    {"aten::any.int", AllOrAny<false, &Builder::Or>},
-    {"aten::any.float", AllOrAny<false, &Builder::Or>},
-    {"aten::any.bool", AllOrAny<false, &Builder::Or>},
-    {"prim::min.self_int", Combined<&Builder::Min>},
-    {"prim::min.self_float", Combined<&Builder::Min>},
-    {"prim::max.self_int", Combined<&Builder::Max>},
-    {"prim::max.self_float", Combined<&Builder::Max>},
+    {"aten::all.int", AllOrAny<true>},
+    {"aten::all.float", AllOrAny<true>},
+    {"aten::all.bool", AllOrAny<true>},
+    {"aten::any.int", AllOrAny<false>},
+    {"aten::any.float", AllOrAny<false>},
+    {"aten::any.bool", AllOrAny<false>},
+    {"prim::min.self_int", Combined<&Builder::Min, kMin>},
+    {"prim::min.self_float", Combined<&Builder::Min, kMin>},
+    {"prim::max.self_int", Combined<&Builder::Max, kMax>},
+    {"prim::max.self_float", Combined<&Builder::Max, kMax>},
     {"aten::warn", Nothing},
     {"prim::Print", Nothing},
 }};

@@ -176,6 +176,8 @@ Item DynamicList(Op& op, const Item& list, const ir::Type& type) {
       type.elements.front().TensorDType() == DType::kUndefined) {
     return op.Fail("the type of an empty list is not known");
   }
+  // What is empty in every run has no type of its own.
+  if (list.is_val() && type.elements.front().kind == ir::Type::Kind::kUnknown) return list;
   const bool stacked = IsStackedType(op, type);
   if (list.is_val() && list.val.is_sequence() != stacked) return list;
   return stacked ? StackedOf(op.b, list, type) : SequenceOf(op.b, list, type);

@@ -13,6 +13,7 @@
 #include "exporter/builder/literal.h"
 #include "exporter/builder/order.h"
 #include "exporter/ir/print.h"
+#include "exporter/lowering/dynamic_list.h"
 #include "exporter/lowering/lowered_values.h"
 #include "exporter/lowering/op.h"
 #include "exporter/lowering/quantized.h"
@@ -269,12 +270,33 @@ void Lowering::AddOutput(std::string name, const Item& item) {
   add(item.zero_point, absl::StrCat(name, ".zero_point"));
 }
 
+namespace {
+
+// A list of unknown length is a sequence among the outputs at every opset.
+Item OutputForm(builder::Builder& b, const Item& item, const ir::Type& type) {
+  if (!type.is_list() || item.failed()) return item;
+  if (item.kind == Item::Kind::kColumns) {
+    return b.Fail("a list of tuples or lists whose length depends on the inputs is no output");
+  }
+  const bool dynamic = item.is_val() && !item.val.is_sequence() && !item.val.numel();
+  return dynamic ? SplitToSequence(b, item.val, {}, 0) : item;
+}
+
+}  // namespace
+
 void Lowering::AddOutputs() {
   builder_.SetSource("", -1);
-  const std::vector<Item> results = Results(graph_.main);
+  std::vector<Item> results = Results(graph_.main);
   for (size_t i = 0; i < results.size(); ++i) {
     const bool named = i < options_.output_names.size();
-    AddOutput(named ? options_.output_names[i] : graph_.output_names[i], results[i]);
+    const std::string& name = named ? options_.output_names[i] : graph_.output_names[i];
+    const ir::Arg& arg = graph_.main.results[i];
+    if (arg.is_value()) results[i] = OutputForm(builder_, results[i], arg.value()->type);
+    if (const absl::Status status = builder_.TakeStatus(); !status.ok()) {
+      diagnostics_->Add({.id = "unsupported-value",
+                         .message = absl::StrCat("output ", name, ": ", status.message())});
+    }
+    AddOutput(name, results[i]);
   }
 }
 

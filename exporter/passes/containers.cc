@@ -258,6 +258,10 @@ class Resolver {
     if (node.op == "aten::slice.t") return Slice(*items, node);
     if (node.op == "aten::list.t" || node.op == "aten::copy.t") return made;
     if (node.op == "aten::mul.left_t") return Repeat(*items, arg(1));
+    if (node.op == "prim::ListReverse") {
+      std::reverse(made.begin(), made.end());
+      return made;
+    }
     if (node.op == "prim::ListAppend") {
       made.push_back(arg(1));
       return made;

@@ -400,7 +400,8 @@ void Functionalizer::MayShare(Place* made, Place* other) {
   for (Place* one : others) {
     if (one == made) continue;
     depends(made, one);
-    if (one == other || one->type.is_tensor()) depends(one, made);
+    // A change of a list leaves the tensors alone that it held.
+    if (one->type.is_tensor() || (one == other && !made->type.is_tensor())) depends(one, made);
   }
 }
 

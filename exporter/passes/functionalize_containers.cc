@@ -56,6 +56,13 @@ ir::Arg::List Sliced(const ir::Arg::List& items, const ir::Arg& start, const ir:
   return slice;
 }
 
+// `list.sort(reverse=…)` by a known order.
+bool IsSortOfNumbers(const ir::Node& node) {
+  const ir::Arg* reverse = node.Find("reverse");
+  return (node.op == "aten::sort.int" || node.op == "aten::sort.float") && reverse != nullptr &&
+         reverse->is_bool();
+}
+
 bool IsDictOverload(const ir::Node& node) {
   return absl::StrContains(node.op, ".Dict_") ||
          (!node.args.empty() && node.args[0].value.is_value() &&
@@ -353,6 +360,15 @@ bool Functionalizer::WriteUnknownList(const ir::Node& node, Place* place) {
     next = emitter.Emit("prim::ListExtend", {{"self", list}, {"other", arg(1)}}, type);
     if (const ir::Arg::List* items = KnownItems(node.args[1].value)) added = *items;
     added.push_back(node.args[1].value);
+  } else if (base == "aten::reverse") {
+    next = emitter.Emit("prim::ListReverse", {{"self", list}}, type);
+  } else if (base == "aten::sort" && IsSortOfNumbers(node)) {
+    next = emitter.Emit("aten::sorted" + node.op.substr(base.size()), {{"input", list}}, type);
+    if (node.Find("reverse")->as_bool()) {
+      next = emitter.Emit("prim::ListReverse", {{"self", next}}, type);
+    }
+  } else if (base == "aten::mul_") {
+    next = emitter.Emit("aten::mul.left_t", {{"l", list}, {"n", arg(1)}}, type);
   } else if (base == "aten::Delete") {
     next = emitter.Emit("prim::ListDelete", {{"self", list}, {"idx", arg(1)}}, type);
   } else if (base == "aten::pop") {

@@ -198,7 +198,7 @@ def check_model(case: Any, path: str, sets: list[Any]) -> tuple[str, str, str | 
         runner = Reference(path)
     for inputs, expected in sets:
         try:
-            results = runner.run(flatten(list(inputs)))
+            results = flatten(list(runner.run(flatten(list(inputs)))))
         except Exception as error:  # noqa: BLE001
             return "run", f"{type(runner).__name__}: {error}", None
         difference = compare(case, results, expected)

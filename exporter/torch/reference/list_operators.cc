@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -51,6 +52,11 @@ std::optional<Values> RunListOperator(const std::string& op, const Values& input
   if (op == "prim::ListExtend") {
     Values items = Items(inputs[0]);
     for (const IValue& more : Items(inputs[1])) items.push_back(more);
+    return Values{ListOf(items, inputs[0])};
+  }
+  if (op == "prim::ListReverse") {
+    Values items = Items(inputs[0]);
+    std::reverse(items.begin(), items.end());
     return Values{ListOf(items, inputs[0])};
   }
   if (op == "prim::ListInsert") {

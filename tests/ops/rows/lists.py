@@ -100,9 +100,156 @@ def of_empty_tensors(x: Tensor):
     return torch.stack(rows), torch.cat(rows)
 
 
+def shifted(x: Tensor) -> List[Tensor]:
+    rows: List[Tensor] = []
+    for i in range(x.size(0)):
+        rows.append(x + i)
+    return rows
+
+
+def reversed_list(x: Tensor):
+    rows = shifted(x)
+    rows.reverse()
+    return torch.stack(rows)
+
+
+def sums_of_lists(x: Tensor):
+    a, b = shifted(x), shifted(-x)
+    return torch.stack(a + b), torch.stack(b + [x]), torch.stack([x] + a), len(a + b)
+
+
+def slices(x: Tensor):
+    rows, n = shifted(x), x.size(0)
+    return (torch.stack(rows[1:]), torch.stack(rows[:-1]), torch.stack(rows[::2]), torch.stack(rows[-1:]),
+            torch.stack(rows[n - 1:]), torch.stack(rows[:100]), len(rows[3:2]))
+
+
+def numbers_given(x: Tensor) -> List[int]:
+    return [i * 2 for i in range(x.size(0) - 4)]
+
+
+def tensors_given(x: Tensor):
+    rows = shifted(x)
+    return rows, torch.stack(rows).sum(0)
+
+
+def cut_off(x: Tensor):
+    rows = [x[0]]
+    for i in range(x.size(0)):
+        more: List[Tensor] = []
+        for row in rows:
+            more.append(row + i)
+            more.append(row * 2)
+        rows = more[:5]
+    return torch.stack(rows), len(rows)
+
+
+def queue(x: Tensor):
+    waiting, done = [x], [x * 0]
+    while len(waiting) > 0 and len(done) < x.size(0):
+        first = waiting.pop(0)
+        done.append(first * 2)
+        waiting.append(first + 1)
+        if len(done) % 2 == 0:
+            waiting.append(first - 1)
+    return torch.stack(done), len(waiting)
+
+
+def set_items(x: Tensor):
+    rows = shifted(x)
+    rows[x.size(0) - 1] = x * 7
+    rows[-2] = x * 9
+    rows[0] = rows[1]
+    return torch.stack(rows)
+
+
+def inserted_and_popped(x: Tensor):
+    rows, n = shifted(x), x.size(0)
+    rows.insert(1, x * 3)
+    rows.insert(n, x * 4)
+    rows.insert(-1, x * 5)
+    rows.insert(-100, x * 6)
+    rows.insert(100, x * 8)
+    a, b, c = rows.pop(1), rows.pop(), rows.pop(-2)
+    del rows[0]
+    return torch.stack(rows), a, b, c
+
+
+def extended(x: Tensor):
+    a, b = shifted(x), shifted(x * 2)
+    a.extend(b)
+    a += b[1:]
+    a.extend([x, -x])
+    return torch.stack(a)
+
+
+def repeated(x: Tensor):
+    rows, n = shifted(x), x.size(0)
+    return torch.stack(rows * 2), torch.stack([x, -x] * n), torch.stack(rows * n), len(rows * 0)
+
+
+def comprehensions(x: Tensor):
+    doubled = [row * 2 for row in shifted(x)]
+    return torch.stack(doubled), torch.stack([row.sum(0) for row in doubled])
+
+
+def numbers(x: Tensor):
+    a: List[int] = []
+    for i in range(x.size(0)):
+        a.append(i * 3)
+    b = [y + 1 for y in a]
+    found = 0
+    if 9 in a and 18 not in a:
+        found = 1
+    if len(a) > 2 and a[-1] == 18:
+        found += 2
+    return torch.tensor(a), torch.tensor(b + a), found, a[x.size(0) - 1], sum(a), max(b), min(b)
+
+
+def changed_numbers(x: Tensor):
+    a = [1, 2]
+    for i in range(x.size(0)):
+        a.append((i * 5) % 7)
+    a.reverse()
+    a[x.size(0)] = 50
+    a.insert(1, 9)
+    first = a.pop(0)
+    before = a[:]
+    rest, twice = a[1:], a * 2
+    a.sort()
+    ones = a.count(1) + [1, x.size(0)].count(1)
+    same, differ = a == before, a[1:] != rest
+    b = sorted(before)
+    before.sort(reverse=True)
+    numbers = torch.tensor(a), torch.tensor(rest), torch.tensor(twice), torch.tensor(before)
+    return numbers, first, ones, same, differ, a == b
+
+
+def floats_and_bools(x: Tensor):
+    a: List[float] = []
+    b: List[bool] = []
+    for i in range(x.size(0)):
+        a.append(i * 0.5)
+        b.append(i > 2)
+    total = 0.0
+    for value in a:
+        total += value
+    return torch.tensor(a), total, torch.tensor(b), any(b), all(b), all(b[3:]), any(b[:3]), sum(a), 1.5 in a
+
+
+def sizes_from_a_list(x: Tensor):
+    sizes: List[int] = []
+    for i in range(x.size(0)):
+        sizes.append(i + 1)
+    return x.expand([sizes[2]] + list(x.shape)), torch.zeros([sizes[-1], sizes[0]])
+
+
 ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT) for fn, since in (
         (stacked, 9), (joined, 9), (sums_of_parts, 11), (growing_from_one, 9), (of_growing_tensors, 13),
         (of_masked_tensors, 13), (from_a_branch, 11), (of_tuples, 9), (of_lists, 9), (enumerated_pairs, 9),
-        (of_empty_tensors, 9))],
+        (of_empty_tensors, 9), (reversed_list, 9), (sums_of_lists, 9), (slices, 9), (set_items, 9),
+        (inserted_and_popped, 9), (extended, 9), (repeated, 10), (comprehensions, 9), (numbers, 9),
+        (changed_numbers, 10), (floats_and_bools, 9), (sizes_from_a_list, 9), (numbers_given, 11),
+        (tensors_given, 11), (cut_off, 9), (queue, 10))],
 ]
