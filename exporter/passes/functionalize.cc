@@ -353,7 +353,7 @@ void Functionalizer::WritePlace(Place* place, ir::Arg value, const ir::Node& wri
                                            : nullptr;
     if (changed == nullptr) {
       return Refuse(writer, absl::StrCat(writer.op, " writes through the view ", at->view->op,
-                                         ", which has no inverse"),
+                                         ", which has no inverse or may show an element twice"),
                     "write to the viewed tensor by index instead");
     }
     value = changed;

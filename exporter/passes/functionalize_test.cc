@@ -288,6 +288,31 @@ TEST(FunctionalizeTest, UnsafeChunkGivesTheSameViews) {
   EXPECT_NE(printed.find("start=2"), std::string::npos) << printed;
 }
 
+// True if a write through the view is refused.
+bool RefusesWriteThrough(const char* view, std::vector<ir::Arg> args, const char* type) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[6]")}, "float32[6]");
+  args.insert(args.begin(), ir::Arg(x));
+  p.Op("aten::neg_", {p.Op(view, args, type)}, type);
+  p.Output(x);
+  Functionalize(p.context());
+  return p.diagnostics().has_errors();
+}
+
+TEST(FunctionalizeTest, WritesThroughOverlappingViewsAreRefused) {
+  const auto ints = [](std::vector<int64_t> values) { return ir::Arg::Ints(values); };
+  EXPECT_TRUE(RefusesWriteThrough("aten::unfold", {0, 3, 1}, "float32[4, 3]"));
+  EXPECT_FALSE(RefusesWriteThrough("aten::unfold", {0, 2, 3}, "float32[2, 2]"));
+  EXPECT_TRUE(RefusesWriteThrough("aten::as_strided", {ints({3, 3}), ints({1, 1}), 0},
+                                  "float32[3, 3]"));
+  EXPECT_TRUE(RefusesWriteThrough("aten::as_strided", {ints({2, 3}), ints({2, 1}), 0},
+                                  "float32[2, 3]"));
+  EXPECT_FALSE(RefusesWriteThrough("aten::as_strided", {ints({2, 3}), ints({3, 1}), 0},
+                                   "float32[2, 3]"));
+  EXPECT_FALSE(RefusesWriteThrough("aten::as_strided", {ints({3, 2}), ints({1, 3}), 0},
+                                   "float32[3, 2]"));
+}
+
 TEST(FunctionalizeTest, ViewWithoutAnInverseOfItsOwnGoesByNumbers) {
   Program p;
   ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[4]")}, "float32[4]");

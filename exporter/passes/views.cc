@@ -166,6 +166,38 @@ ir::Value* InverseByNumbers(const ir::Node& view, ir::Value* viewed, const ir::A
   return ShapeLike(scattered, viewed, emitter);
 }
 
+// Windows may overlap: what an element is after a write depends on the order then.
+ir::Value* InverseUnfold(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                         Emitter* emitter) {
+  const ir::Arg *size = view.Find("size"), *step = view.Find("step");
+  if (!size->is_int() || !step->is_int() || size->as_int() > step->as_int()) return nullptr;
+  return InverseByNumbers(view, viewed, written, emitter);
+}
+
+// Shows no element twice if each axis steps over all that the ones with smaller strides reach; the
+// size of the axis with the largest stride does not matter.
+ir::Value* InverseAsStrided(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                            Emitter* emitter) {
+  const auto strides = view.Find("stride")->ints();
+  const std::optional<ir::Shape>& shape = view.output()->type.shape;
+  if (!strides || !shape || strides->size() != shape->size()) return nullptr;
+  std::vector<std::pair<int64_t, ir::Dim>> axes;
+  for (size_t i = 0; i < shape->size(); ++i) {
+    const ir::Dim& size = (*shape)[i];
+    if (!size.is_number() || size.value() > 1) axes.emplace_back((*strides)[i], size);
+  }
+  std::sort(axes.begin(), axes.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  int64_t reach = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].first <= reach) return nullptr;
+    if (i + 1 == axes.size()) break;
+    if (!axes[i].second.is_number()) return nullptr;
+    reach += (axes[i].second.value() - 1) * axes[i].first;
+  }
+  return InverseByNumbers(view, viewed, written, emitter);
+}
+
 ir::Value* InverseNarrow(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
                          Emitter* emitter) {
   const ir::Arg* start = view.Find("start");
@@ -261,8 +293,8 @@ const std::map<std::string, Inverse>& Inverses() {
       {"aten::expand", InverseExpand},
       {"aten::expand_as", InverseExpand},
       {"aten::broadcast_to", InverseExpand},
-      {"aten::unfold", InverseByNumbers},
-      {"aten::as_strided", InverseByNumbers},
+      {"aten::unfold", InverseUnfold},
+      {"aten::as_strided", InverseAsStrided},
       {"aten::real", InverseReal},
       {"aten::imag", InverseImag},
       {"aten::view_as_real", InverseViewAsReal},

@@ -443,3 +443,17 @@ def numbers(x: Tensor, scale: float, flag: bool, n: int):
 @case((X,), {"0": {"0": "N"}}, N3, warned="equals its example size")
 def cut_at_example_size(x: Tensor):
     return x.repeat(2, 1)[:4]
+
+
+@case((torch.randn(6),), refused="may show an element twice")
+def write_to_overlapping_windows(x: Tensor):
+    y = x.clone()
+    y.unfold(0, 3, 1).index_add_(1, torch.tensor([0, 1]), torch.ones(4, 2))
+    return y
+
+
+@case((torch.randn(9),), refused="may show an element twice")
+def write_to_overlapping_strides(x: Tensor):
+    y = x.clone()
+    y.as_strided([3, 3], [1, 1]).scatter_(0, torch.zeros(1, 3, dtype=torch.int64), 2.0)
+    return y
