@@ -457,3 +457,28 @@ def write_to_overlapping_strides(x: Tensor):
     y = x.clone()
     y.as_strided([3, 3], [1, 1]).scatter_(0, torch.zeros(1, 3, dtype=torch.int64), 2.0)
     return y
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+class GrowingState(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(1, 3))
+
+    def forward(self, x):
+        self.state = x[:1]
+        rows = 0
+        for i in range(x.size(0)):
+            rows += self.state.size(0) + self.state.numel()
+            self.state = torch.cat([self.state, x[i:i + 1]])
+        return self.state, rows
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def growing_in_a_dict(x: Tensor):
+    parts = {"rows": x[:1]}
+    rows = 0
+    for i in range(x.size(0)):
+        rows += parts["rows"].size(0)
+        parts["rows"] = torch.cat([parts["rows"], x[i:i + 1]])
+    return parts["rows"], rows

@@ -434,6 +434,7 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
   AddPoint(node, DynamicPoint::Kind::kLoop);
   std::set<size_t> invariant;
   std::vector<Slot> slots;
+  std::vector<ir::Type> slot_types;  // what an iteration leaves in them, as far as seen
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Branch branch;
     ir::Arg::List carried;
@@ -452,9 +453,10 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
                            : LoopParam(state[i], seen, &head, &carried));
       Define(body->inputs()[i + 1], params[i]);
     }
-    for (const Slot& slot : slots) {
-      slot_initials.push_back(SlotItem(slot));
-      slot_params.push_back(LoopParam(slot_initials.back(), ir::Type(), &head, &carried));
+    slot_types.resize(slots.size());
+    for (size_t s = 0; s < slots.size(); ++s) {
+      slot_initials.push_back(SlotItem(slots[s]));
+      slot_params.push_back(LoopParam(slot_initials[s], slot_types[s], &head, &carried));
     }
     journals_.pop_back();
     std::vector<ItemRef> kept;
@@ -486,6 +488,11 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
                                  : after.items.at(slots[s].index));
     }
     restore();
+    for (size_t s = 0; s < slot_results.size(); ++s) {
+      const ir::Type joined = JoinTypes(slot_types[s], TypeOfItem(*slot_results[s]));
+      again = again || joined.ToString() != slot_types[s].ToString();
+      slot_types[s] = joined;
+    }
     if (branch.raises) Fail(node, "raises an error in every iteration");
     for (const auto& [item, after] : branch.changed) {
       again = AddSlots(node, item, after, &slots) || again;
