@@ -482,3 +482,11 @@ def growing_in_a_dict(x: Tensor):
         rows += parts["rows"].size(0)
         parts["rows"] = torch.cat([parts["rows"], x[i:i + 1]])
     return parts["rows"], rows
+
+
+@case((X, 3), forms=SCRIPT, graph=("aten::slice.t",))
+def half_of_a_list(x: Tensor, n: int):
+    rows: List[Tensor] = []
+    for i in range(n):
+        rows.append(x + i)
+    return torch.stack(rows[::2])

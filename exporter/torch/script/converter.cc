@@ -346,7 +346,7 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
       continue;
     }
     const std::vector<Observed> seen = typing_.Seen(output, contexts_);
-    const bool fixed = value->type.is_list() &&
+    const bool fixed = value->type.is_list() && !TakesDynamicList(node) &&
                        std::all_of(seen.begin(), seen.end(), [&](const Observed& o) {
                          return o.kind == ir::Type::Kind::kList && !o.length_varies &&
                                 o.elements.size() == seen[0].elements.size();
@@ -376,6 +376,15 @@ ItemRef Converter::Unpacked(const JitNode* origin, ir::Value* value, size_t fixe
   }
   for (ir::Value* part : unpack->outputs) whole->content.items.push_back(Leaf(part));
   return whole;
+}
+
+// Whether an argument is a list whose length only the run tells: so is then that of a list made of
+// it, whatever the runs saw.
+bool Converter::TakesDynamicList(const JitNode* node) {
+  return std::any_of(node->inputs().begin(), node->inputs().end(), [&](const JitValue* input) {
+    const ItemRef& item = At(input);
+    return item->is_value() && item->value()->type.is_list();
+  });
 }
 
 bool Converter::Untrusted(const JitNode* node) const {

@@ -171,6 +171,7 @@ class Converter {
   ir::Value* ListValue(const JitNode* origin, const ItemRef& item);
   ItemRef Attribute(const ItemRef& object, const std::string& name);
   void AddPoint(const JitNode* node, DynamicPoint::Kind kind);
+  bool TakesDynamicList(const JitNode* node);
   bool Untrusted(const JitNode* node) const;
   // Notes results that numbers alone decide (`NumToTensor(x.size(0)) * 2`): no data is in them.
   void NoteDerived(const JitNode* node);

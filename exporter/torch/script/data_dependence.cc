@@ -67,7 +67,7 @@ std::optional<int64_t> DataDependentAxis(const Node* node,
   if (kAxis0.count(op)) return 0;
   if (kAxisOfDim.count(op)) return IntArgument(node, inputs, "dim", 0);
   if (op == "aten::where" && inputs.size() == 1) return 0;
-  if (op == "aten::index") return MaskedIndexAxis(inputs[1]);
+  if (op == "aten::index" && inputs[0].isTensor()) return MaskedIndexAxis(inputs[1]);
   if (op == "aten::one_hot" && inputs[1].isInt() && inputs[1].toInt() < 0) return -1;
   if (op == "aten::repeat_interleave") {
     const auto repeats = ArgumentIndex(node, "repeats");

@@ -339,6 +339,11 @@ void Schedule::RunNumberInputs() {
                         RunAt(ExampleSizes(), {}, {{path, -1}}).has_value();
     if (restart_) return;
     if (failed) untrusted_inputs_.insert(path);
+    // As far as the program lets it: what is halved or rounded does not move with each step.
+    for (const int64_t delta : {2, 37}) {
+      if (!restart_) RunAt(ExampleSizes(), {}, {{path, delta}});
+    }
+    if (restart_) return;
   }
 }
 
@@ -380,7 +385,7 @@ bool Schedule::RunPoints(const std::vector<DynamicPoint>& points) {
       done = !RunAt(ExampleSizes(), change, {});
       if (done) {
         all_points_.flipped.merge(change.flipped);
-        const int64_t odd = 2 * static_cast<int64_t>(all_points_.deltas.size()) + 1;
+        const int64_t odd = 2 * static_cast<int64_t>(all_points_.deltas.size()) + 3;
         for (const auto& [node, unused] : change.deltas) all_points_.deltas[node] = delta * odd;
         break;
       }
