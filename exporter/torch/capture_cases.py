@@ -490,3 +490,8 @@ def half_of_a_list(x: Tensor, n: int):
     for i in range(n):
         rows.append(x + i)
     return torch.stack(rows[::2])
+
+
+@case((X,), {"0": {"0": "N"}}, N3, warned="PyTorch's result has a rank less")
+def squeezed(x: Tensor):
+    return x.sum(1).squeeze(), x.squeeze(0)

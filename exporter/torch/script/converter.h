@@ -96,6 +96,7 @@ class Converter {
   ir::Node* Emit(const JitNode* origin, std::string op, std::vector<ir::NamedArg> args);
   ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
   ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length);
+  void WarnOfSqueeze(const JitNode* node, const ir::Node& squeeze);
   void AddDataSymbols(const JitNode* node);
   void DefineOutputs(const JitNode* node, ir::Node* emitted);
   [[noreturn]] void Fail(const JitNode* node, const std::string& message) const;
