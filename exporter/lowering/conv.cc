@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
+#include "exporter/lowering/windows.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -54,6 +56,13 @@ bool PadsBeyondStride(const Convolution& conv) {
   return false;
 }
 
+Val WithBias(Builder& b, Val y, const Convolution& conv) {
+  if (!conv.bias) return y;
+  Ints axes(conv.stride.size());
+  std::iota(axes.begin(), axes.end(), 1);
+  return b.Add(y, b.Unsqueeze(conv.bias, axes));
+}
+
 // The whole result of a transposed convolution without bias, cut by the padding at both ends and
 // longer by the output's padding at the end.
 Val CutTransposed(Builder& b, Val y, const Convolution& conv) {
@@ -68,10 +77,47 @@ Val CutTransposed(Builder& b, Val y, const Convolution& conv) {
     const int64_t end = cut == 0 ? std::numeric_limits<int64_t>::max() : -cut;
     y = b.Slice(y, 2 + i, conv.padding[i], end);
   }
-  if (!conv.bias) return y;
-  Ints axes(spatial);
-  std::iota(axes.begin(), axes.end(), 1);
-  return b.Add(y, b.Unsqueeze(conv.bias, axes));
+  return WithBias(b, y, conv);
+}
+
+// A transposed convolution's weight [C, O / groups, k…] as that of the convolution it is of the
+// input spread out: [O, C / groups, k…], the kernel turned round.
+Val TurnedRound(Builder& b, const Convolution& conv) {
+  const Val weight = conv.weight;
+  Ints kernel_axes(conv.stride.size()), swapped(weight.rank() + 1);
+  std::iota(kernel_axes.begin(), kernel_axes.end(), 2);
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::swap(swapped[1], swapped[2]);
+  const Val groups = b.Int(conv.groups);
+  const Val inputs = b.Div(b.Size(weight, 0), groups), outputs = b.Size(weight, 1);
+  Vals split = {groups, inputs, outputs}, joined = {b.Mul(groups, outputs), inputs};
+  for (const int64_t axis : kernel_axes) {
+    split.push_back(b.Size(weight, axis));
+    joined.push_back(split.back());
+  }
+  const Val turned = b.Reshape(Flip(b, weight, kernel_axes), b.Vector(split));
+  return b.Reshape(b.Transpose(turned, swapped), b.Vector(joined));
+}
+
+// ONNX convolves floats only: integers, exactly, by their windows.
+Val OfIntegers(Builder& b, Val x, const Convolution& conv, const Ints& kernel, Ints pads) {
+  const size_t spatial = kernel.size();
+  Sliding sliding = {kernel, conv.stride, conv.dilation};
+  Val weight = conv.weight;
+  if (conv.transposed) {
+    x = SpreadOut(b, x, conv.stride);
+    weight = TurnedRound(b, conv);
+    sliding.stride = Ints(spatial, 1);
+    for (size_t i = 0; i < spatial; ++i) {
+      pads[i] = conv.dilation[i] * (kernel[i] - 1) - conv.padding[i];
+      pads[spatial + i] = pads[i] + conv.output_padding[i];
+    }
+  }
+  Ints begins(2, 0), ends(2, 0);
+  begins.insert(begins.end(), pads.begin(), pads.begin() + spatial);
+  ends.insert(ends.end(), pads.begin() + spatial, pads.end());
+  const Val y = ConvolveWindows(b, b.Pad(x, begins, ends), weight, conv.groups, sliding);
+  return WithBias(b, y, conv);
 }
 
 Val Emit(Op& op, Convolution conv) {
@@ -89,15 +135,20 @@ Val Emit(Op& op, Convolution conv) {
   Ints pads = conv.padding;
   pads.insert(pads.end(), conv.padding.begin(), conv.padding.end());
   if (conv.auto_pad == "same") pads = SamePads(*kernel, conv.dilation);
+  if (conv.auto_pad == "valid") pads = Ints(2 * spatial, 0);
+  const Val x = unbatched ? b.Unsqueeze(conv.x, {0}) : conv.x;
+  if (!ir::IsFloat(x.dtype())) {
+    const Val y = OfIntegers(b, x, conv, *kernel, std::move(pads));
+    return unbatched ? b.Squeeze(y, {0}) : y;
+  }
   const bool cut_after = PadsBeyondStride(conv);
-  if (conv.auto_pad == "valid" || cut_after) pads = Ints(2 * spatial, 0);
+  if (cut_after) pads = Ints(2 * spatial, 0);
   Attrs attrs = {{"dilations", conv.dilation},
                  {"group", conv.groups},
                  {"kernel_shape", *kernel},
                  {"pads", pads},
                  {"strides", conv.stride}};
   if (conv.transposed && !cut_after) attrs.emplace_back("output_padding", conv.output_padding);
-  const Val x = unbatched ? b.Unsqueeze(conv.x, {0}) : conv.x;
   Val y = b.Op(conv.transposed ? "ConvTranspose" : "Conv",
                {x, conv.weight, cut_after ? Val() : conv.bias}, std::move(attrs));
   if (cut_after) y = CutTransposed(b, y, conv);

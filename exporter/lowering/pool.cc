@@ -1,8 +1,10 @@
 // Max and average pooling over sliding windows.
-#include <limits>
+#include <algorithm>
 
 #include "exporter/lowering/pool.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/values.h"
+#include "exporter/lowering/windows.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -103,22 +105,50 @@ Ints Joined(const Ints& begins, const Ints& ends) {
   return pads;
 }
 
+// x with `fill` around it.
+Val Padded(Builder& b, Val x, const Ints& begins, const Ints& ends, Val fill) {
+  if (!x) return {};
+  return b.Pad(x, SpatialPads(begins, x.rank()), SpatialPads(ends, x.rank()), "constant", fill);
+}
+
+Sliding SlidingOf(const Window& w) { return {w.kernel, w.stride, w.dilation}; }
+
 // ---------------------------------------------------------------- max
+
+// ONNX pools no int64.
+Vals MaxPoolOfWindows(Op& op, Val x, const Window& w, bool indices) {
+  Builder& b = op.b;
+  const Ending ending = EndingOf(op, w, x);
+  const auto windows = [&](Val v, Val fill) {
+    return SlidingWindows(b, Padded(b, v, w.padding, ending.pads, fill), SlidingOf(w));
+  };
+  const Val values = windows(x, Lowest(b, x.dtype()));
+  const int axis = static_cast<int>(w.rank()) + 2;
+  const Val largest = CutTo(b, b.Reduce("ReduceMax", values, {axis}, /*keepdims=*/false), ending);
+  if (!indices) return {largest};
+  Vals plane = {b.Int(1), b.Int(1)};
+  for (size_t i = 0; i < w.rank(); ++i) plane.push_back(b.Size(x, 2 + static_cast<int>(i)));
+  const Val places = windows(b.Reshape(Iota(b, Product(b, plane)), b.Vector(plane)), b.Int(0));
+  const Val best = b.ArgMax(values, axis, /*keepdims=*/true);
+  const Val index = b.GatherElements(b.Expand(places, b.ShapeOf(values)), best, axis);
+  return {largest, CutTo(b, b.Squeeze(index, {axis}), ending)};
+}
 
 Vals MaxPoolOf(Op& op, Val x, const Window& w, bool indices) {
   Builder& b = op.b;
-  Ending ending = EndingOf(op, w, x);
-  Ints begins = w.padding;
+  if (x.dtype() == DType::kInt64) return MaxPoolOfWindows(op, x, w, indices);
+  const Ending ending = EndingOf(op, w, x);
+  Ints pads = Joined(w.padding, ending.pads);
   if (PadsExceedKernel(w, ending)) {
     if (!op.Require(!indices, "indices of this pooling in ceil mode need fixed sizes")) return {};
-    x = b.Pad(x, SpatialPads(begins, x.rank()), SpatialPads(ending.pads, x.rank()), "constant",
-              b.Scalar(-std::numeric_limits<double>::infinity(), x.dtype()));
-    begins = ending.pads = Ints(w.rank(), 0);
+    x = Padded(b, x, w.padding, ending.pads, Lowest(b, x.dtype()));
+    std::fill(pads.begin(), pads.end(), 0);
   }
   Attrs attrs = {{"kernel_shape", w.kernel},
-                 {"pads", Joined(begins, ending.pads)},
+                 {"pads", pads},
                  {"strides", w.stride}};
-  if (w.dilation != Ints(w.rank(), 1)) {
+  const auto dilated = [](int64_t step) { return step != 1; };
+  if (std::any_of(w.dilation.begin(), w.dilation.end(), dilated)) {
     if (!op.Require(b.opset() >= 10, "max pooling with dilation needs opset 10")) return {};
     attrs.emplace_back("dilations", w.dilation);
   }
@@ -164,38 +194,53 @@ int64_t KernelCount(const Window& w) {
   return count;
 }
 
+// What each window's sum is divided by, where padding behind the padding, which ceil mode reads,
+// does not count: ones where elements count, zeros around them.
+Val Counted(Builder& b, Val x, const Average& average, const Ending& ending) {
+  const Window& w = average.window;
+  const Val zero = b.Scalar(0, x.dtype());
+  const Val ones = b.ConstantOfShape(b.ShapeOf(x), 1, x.dtype());
+  if (!average.count_include_pad) return Padded(b, ones, w.padding, ending.pads, zero);
+  Ints beyond = ending.pads;
+  for (size_t i = 0; i < w.rank(); ++i) beyond[i] -= w.padding[i];
+  const Val counted = Padded(b, ones, w.padding, w.padding, b.Scalar(1, x.dtype()));
+  return Padded(b, counted, Ints(w.rank(), 0), beyond, zero);
+}
+
 // By explicit padding: the mean over the whole kernel, undone by the share of it that counts.
 Val AverageOfPadded(Op& op, Val x, const Average& average, const Ending& ending) {
   Builder& b = op.b;
   const Window& w = average.window;
-  const int rank = x.rank();
   const Ints none(2 * w.rank(), 0);
-  const auto padded = [&](Val v, const Ints& begins, const Ints& ends) {
-    return b.Pad(v, SpatialPads(begins, rank), SpatialPads(ends, rank), "constant",
-                 b.Scalar(0, v.dtype()));
-  };
-  const Val means = PlainAveragePool(b, padded(x, w.padding, ending.pads), w, none, false);
+  const Val padded = Padded(b, x, w.padding, ending.pads, b.Scalar(0, x.dtype()));
+  const Val means = PlainAveragePool(b, padded, w, none, false);
   if (average.divisor) {
     const double share = static_cast<double>(KernelCount(w)) / *average.divisor;
     return b.Mul(means, b.Scalar(share, x.dtype()));
   }
-  Val counts = b.ConstantOfShape(b.ShapeOf(x), 1, x.dtype());
-  if (average.count_include_pad) {
-    const Ints pads = SpatialPads(w.padding, rank);
-    counts = b.Pad(counts, pads, pads, "constant", b.Scalar(1, x.dtype()));
-    Ints beyond = ending.pads;
-    for (size_t i = 0; i < w.rank(); ++i) beyond[i] -= w.padding[i];
-    counts = padded(counts, Ints(w.rank(), 0), beyond);
-  } else {
-    counts = padded(counts, w.padding, ending.pads);
-  }
-  return b.Div(means, PlainAveragePool(b, counts, w, none, false));
+  return b.Div(means, PlainAveragePool(b, Counted(b, x, average, ending), w, none, false));
+}
+
+// Integers: the exact sum, divided towards zero. Windows that no element lies in are cut off
+// before they divide by their count.
+Val AverageOfIntegers(Op& op, Val x, const Average& average, const Ending& ending) {
+  Builder& b = op.b;
+  const Window& w = average.window;
+  const auto sums = [&](Val padded) {
+    const Val sum = b.Reduce("ReduceSum", SlidingWindows(b, padded, SlidingOf(w)),
+                             {static_cast<int64_t>(w.rank()) + 2}, /*keepdims=*/false);
+    return CutTo(b, sum, ending);
+  };
+  const Val sum = sums(Padded(b, x, w.padding, ending.pads, b.ScalarInt(0, x.dtype())));
+  if (average.divisor) return b.Div(sum, b.ScalarInt(*average.divisor, x.dtype()));
+  return b.Div(sum, sums(Counted(b, x, average, ending)));
 }
 
 Val AveragePoolOf(Op& op, Val x, const Average& average) {
   Builder& b = op.b;
   const Window& w = average.window;
   Ending ending = EndingOf(op, w, x);
+  if (!ir::IsFloat(x.dtype())) return AverageOfIntegers(op, x, average, ending);
   if (PadsExceedKernel(w, ending)) {
     return CutTo(b, AverageOfPadded(op, x, average, ending), ending);
   }

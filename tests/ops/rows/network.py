@@ -83,6 +83,17 @@ ROWS = [
     *[Case(f"conv_transpose_far_{p}", lambda x, w, b, p=p: F.conv_transpose2d(x, w, b, (3, 2), p, (2, 3), 2, 4),
            [T("f32", 2, 2, 4, 5, N=0, H=2), T("f32", 2, 2, 3, 2), T("f32", 4)], tol=(1e-4, 1e-5)) for p in (1, 4)],
     Case("conv_computed_weight", lambda x, w: F.conv2d(x, w * 2), [IMAGE, T("f32", 3, 4, 2, 2)], tol=(1e-4, 1e-5)),
+    # integers: exact, overflow included (opset 11 pads them)
+    *[Case(f"conv_i64_{name}", lambda x, w, b, h=how: F.conv2d(x, w, b, **h),
+           [T("i64", 2, 4, 9, 8, low=-2**62, high=2**62, N=0, H=2), T("i64", 6, 2, 3, 2), T("i64", 6)],
+           since=11 if "padding" in how else 9)
+      for name, how in {"pad": dict(padding=1, groups=2), "stride": dict(stride=(2, 1), dilation=(1, 2), groups=2),
+                        "same": dict(padding="same", groups=2)}.items()],
+    *[Case(f"conv_transpose_i64_{i}", lambda x, w, b, h=how: F.conv_transpose2d(x, w, b, *h),
+           [T("i64", 2, 4, 5, 6, low=-99, high=99, N=0, H=2), T("i64", 4, 3, 3, 2), T("i64", 6)], since=11)
+      for i, how in enumerate([((2, 3), (1, 0), (1, 2), 2), (2, 1, 0, 2, (1, 2)), (3, 1, 2, 2, (1, 4))])],
+    Case("conv1d_i64_unbatched", lambda x, w: F.conv1d(x, w), [T("i64", 4, 9), T("i64", 3, 4, 2)]),
+    Case("conv_transpose3d_i64", lambda x, w: F.conv_transpose3d(x, w, None, 2), [T("i64", 2, 2, 3, 4, 3, N=0), T("i64", 2, 3, 2, 2, 2)], since=11),
     Case("conv_tbc", lambda x, w, b: torch.conv_tbc(x, w, b, 1), [T("f32", 7, 2, 4), T("f32", 3, 4, 5), T("f32", 5)],
          tol=(1e-4, 1e-5)),
     # normalizations

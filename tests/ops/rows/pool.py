@@ -11,6 +11,7 @@ LINE = T("f32", 2, 3, 11, N=0, L=2)
 IMAGE = T("f32", 2, 3, 9, 10, N=0, H=2, W=3)
 CUBE = T("f32", 1, 2, 5, 6, 7, D=2)
 FIXED = T("f32", 2, 3, 9, 10)
+INTEGERS = T("i64", 2, 3, 9, 10, low=-2**40, high=2**40, N=0, H=2, W=3)
 
 # torch.export ties the size of an axis to its example where pooling rounds it.
 ROUNDED = ("export", "trace")
@@ -19,12 +20,12 @@ ROUNDED = ("export", "trace")
 WINDOWS = [(2, 2, 0), (3, 2, 1), (2, 3, 1), (3, 1, 1), ((2, 3), (3, 2), (1, 0))]
 
 
-def windows(name, fn, **kwargs):
+def windows(name, fn, x=IMAGE, since=9):
     rows = []
     for (i, window), ceil in itertools.product(enumerate(WINDOWS), (False, True)):
         label = f"{name}_{i}{'_ceil' if ceil else ''}"
-        rows.append(Case(label, lambda x, w=window, c=ceil: fn(x, *w, ceil_mode=c), [IMAGE], tol=(1e-4, 1e-6),
-                         modes=ROUNDED if ceil else None, **kwargs))
+        rows.append(Case(label, lambda x, w=window, c=ceil: fn(x, *w, ceil_mode=c), [x], tol=(1e-4, 1e-6),
+                         modes=ROUNDED if ceil else None, since=since if window[2] or ceil else 9))
     return rows
 
 
@@ -37,6 +38,20 @@ ROWS = [
     *windows("avg", F.avg_pool2d),
     *windows("avg_without_pad", lambda x, k, s, p, ceil_mode: F.avg_pool2d(x, k, s, p, ceil_mode, False)),
     *windows("avg_divisor", lambda x, k, s, p, ceil_mode: F.avg_pool2d(x, k, s, p, ceil_mode, divisor_override=3)),
+    # integers: exact, the average rounded towards zero (opset 11 pads them)
+    *windows("max_i64", F.max_pool2d, INTEGERS, since=11),
+    *windows("avg_i64", F.avg_pool2d, T("i64", 2, 3, 9, 10, low=-99, high=99, N=0, H=2, W=3), since=11),
+    *windows("avg_without_pad_i64", lambda x, k, s, p, ceil_mode: F.avg_pool2d(x, k, s, p, ceil_mode, False),
+             INTEGERS, since=11),
+    Case("avg_divisor_i64", lambda x: F.avg_pool2d(x, 3, 2, 1, divisor_override=5), [INTEGERS], since=11),
+    Case("avg1d_i64", lambda x: F.avg_pool1d(x, 3, 2), [T("i64", 2, 3, 11, low=-99, high=99, N=0, L=2)]),
+    Case("avg3d_i64", lambda x: F.avg_pool3d(x, 2, 2, 1), [T("i64", 2, 5, 6, 7, low=-99, high=99)], since=11),
+    Case("max3d_indices_i64", lambda x: F.max_pool3d(x, 2, 1, 1, dilation=2, return_indices=True),
+         [T("i64", 1, 2, 5, 6, 7, low=-9, high=9, D=2)], since=11),
+    Case("max_indices_ceil_i64", lambda x: F.max_pool2d(x, 2, 2, ceil_mode=True, return_indices=True), [INTEGERS],
+         modes=ROUNDED, since=11),
+    *[Case(f"max_{dtype}", lambda x: F.max_pool2d(x, 3, 2, 1), [T(dtype, 2, 3, 9, 10, low=-99, high=99, N=0, H=2)])
+      for dtype in ("i8", "u8", "i16", "i32")],
     Case("max1d", lambda x: F.max_pool1d(x, 3, 2, 1), [LINE], modes=ROUNDED),
     Case("max3d", lambda x: F.max_pool3d(x, 2, 2, 1, ceil_mode=True), [CUBE], modes=ROUNDED),
     Case("max_dilated", lambda x: F.max_pool2d(x, 3, 1, 1, dilation=2), [IMAGE], since=10),
