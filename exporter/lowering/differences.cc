@@ -38,29 +38,51 @@ void Diff(Op& op) {
 
 // ---------------------------------------------------------------- trapezoids
 
-// The areas between neighbours: distance · (left + right) / 2.
-Val Areas(Op& op, Val y, int axis) {
+// PyTorch takes sums and distances of integers in their own type, and adds them up in int64.
+Val ToBeAddedUp(Builder& b, Val x) {
+  return ir::IsFloat(x.dtype()) ? x : b.Cast(x, DType::kInt64);
+}
+
+// left + right, times the distance of neighbours in x where it is given.
+Val TwiceAreas(Op& op, Val y, int axis) {
   Builder& b = op.b;
   const Neighbours n = NeighboursOf(b, y, axis);
-  const Val half = b.Mul(b.Add(n.left, n.right), b.Scalar(0.5, y.dtype()));
-  if (op.node.Find("x") == nullptr) return b.Mul(half, op.Scalar("dx", y.dtype()));
-  Val x = op.Tensor("x", y.dtype());
+  const Val sums = b.Add(n.left, n.right);
+  if (op.node.Find("x") == nullptr) return ToBeAddedUp(b, sums);
+  Val x = op.Tensor("x");
   if (x.rank() == 1) x = AlongAxis(b, x, axis, y.rank());
   std::vector<int64_t> lead;
   for (int i = x.rank(); i < y.rank(); ++i) lead.push_back(i - x.rank());
-  return b.Mul(half, Difference(b, b.Unsqueeze(x, lead), axis));
+  const DType own = op.ResultType({"y", "x"});
+  const Val distance = Difference(b, b.Unsqueeze(x, lead), axis);
+  return ToBeAddedUp(b, b.Mul(b.Cast(distance, own), b.Cast(sums, own)));
 }
 
+Val Scaled(Op& op, Val area, double factor) {
+  const DType dtype = op.OutDType();
+  area = op.b.Mul(op.b.Cast(area, dtype), op.b.Scalar(factor, dtype));
+  return op.node.Find("x") == nullptr ? op.b.Mul(area, op.Scalar("dx", dtype)) : area;
+}
+
+// With equal distances: the sum of all, less half of the sum of the first and the last.
 void Trapezoid(Op& op) {
-  const Val y = op.Tensor("y", op.OutDType());
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val y = op.Tensor("y");
   const int axis = op.Axis("dim", y);
-  op.Return(op.b.Reduce("ReduceSum", Areas(op, y, axis), {axis}, /*keepdims=*/false));
+  const auto sum = [&](Val v) { return b.Reduce("ReduceSum", v, {axis}, /*keepdims=*/false); };
+  if (op.node.Find("x") != nullptr) {
+    return op.Return(Scaled(op, sum(TwiceAreas(op, y, axis)), 0.5));
+  }
+  const Val ends = b.Cast(b.Add(b.Slice(y, axis, 0, 1), b.Slice(y, axis, -1, kEnd)), dtype);
+  const Val all = b.Cast(sum(ToBeAddedUp(b, y)), dtype);
+  op.Return(Scaled(op, b.Sub(all, b.Mul(sum(ends), b.Scalar(0.5, dtype))), 1));
 }
 
 void CumulativeTrapezoid(Op& op) {
-  const Val y = op.Tensor("y", op.OutDType());
+  const Val y = op.Tensor("y");
   const int axis = op.Axis("dim", y);
-  op.Return(op.b.CumSum(Areas(op, y, axis), axis));
+  op.Return(Scaled(op, op.b.CumSum(TwiceAreas(op, y, axis), axis), 0.5));
 }
 
 // ---------------------------------------------------------------- gradient

@@ -38,6 +38,12 @@ Pair Operands(Op& op) {
   return {op.Tensor("self", dtype), op.Tensor("target", dtype)};
 }
 
+// x − y in the operands' own type, where PyTorch takes it: unsigned integers wrap round.
+Val DifferenceOf(Op& op, absl::string_view x, absl::string_view y) {
+  const DType dtype = op.ResultType({x, y});
+  return op.b.Sub(op.Tensor(x, dtype), op.Tensor(y, dtype));
+}
+
 Val Weighted(Op& op, Val losses) {
   return op.Has("weight") ? op.b.Mul(losses, op.Tensor("weight", losses.dtype())) : losses;
 }
@@ -140,11 +146,11 @@ void PoissonNllLoss(Op& op) {
 
 // ---------------------------------------------------------------- labels of ±1
 
-// log(1 + exp(−y · x))
+// log(1 + exp(−y · x)), infinite where the power is, as in PyTorch.
 void SoftMarginLoss(Op& op) {
   Builder& b = op.b;
   const auto [x, y] = Operands(op);
-  op.Return(Reduced(op, b.Unary("Softplus", b.Unary("Neg", b.Mul(y, x)))));
+  op.Return(Reduced(op, Log1p(b, b.Unary("Exp", b.Unary("Neg", b.Mul(y, x))))));
 }
 
 void HingeEmbeddingLoss(Op& op) {
@@ -159,22 +165,26 @@ void HingeEmbeddingLoss(Op& op) {
 
 void MarginRankingLoss(Op& op) {
   Builder& b = op.b;
-  const DType dtype = op.OutDType();
-  const Val distance = b.Sub(op.Tensor("input1", dtype), op.Tensor("input2", dtype));
-  const Val signed_distance = b.Mul(b.Unary("Neg", op.Tensor("target", dtype)), distance);
-  op.Return(Reduced(op, Positive(b, b.Add(signed_distance, op.Scalar("margin", dtype)))));
+  const DType dtype = op.OutDType(), own = op.ResultType({"input1", "input2", "target"});
+  const Val sign = b.Cast(b.Unary("Neg", op.Tensor("target")), own);
+  const Val distance = b.Mul(sign, b.Cast(DifferenceOf(op, "input1", "input2"), own));
+  const Val margin = b.Add(b.Cast(distance, dtype), op.Scalar("margin", dtype));
+  op.Return(Reduced(op, Positive(b, margin)));
 }
 
+// Products of integers are taken in their own type, and summed in int64.
 void CosineEmbeddingLoss(Op& op) {
   Builder& b = op.b;
-  const DType dtype = op.OutDType();
-  const Val x = op.Tensor("input1", dtype), y = op.Tensor("input2", dtype);
+  const DType dtype = op.OutDType(), own = op.ResultType({"input1", "input2"});
+  const Val x = op.Tensor("input1", own), y = op.Tensor("input2", own);
   const Val target = op.Tensor("target", dtype);
-  const std::vector<int64_t> axes = {target.rank()};
-  const auto sum = [&](Val v) { return b.Reduce("ReduceSum", v, axes, /*keepdims=*/false); };
+  const auto dot = [&](Val v, Val w) {
+    const Val products = b.Cast(b.Mul(v, w), ir::IsFloat(own) ? dtype : DType::kInt64);
+    return b.Cast(b.Reduce("ReduceSum", products, {target.rank()}, /*keepdims=*/false), dtype);
+  };
   const Val eps = b.Scalar(1e-12, dtype), one = b.Scalar(1, dtype), zero = b.Scalar(0, dtype);
-  const Val sizes = b.Mul(b.Add(sum(b.Mul(x, x)), eps), b.Add(sum(b.Mul(y, y)), eps));
-  const Val cosine = b.Div(sum(b.Mul(x, y)), b.Unary("Sqrt", sizes));
+  const Val sizes = b.Mul(b.Add(dot(x, x), eps), b.Add(dot(y, y), eps));
+  const Val cosine = b.Div(dot(x, y), b.Unary("Sqrt", sizes));
   const Val apart = Positive(b, b.Sub(cosine, op.Scalar("margin", dtype)));
   const Val losses = b.Add(b.Where(b.Equal(target, one), b.Sub(one, cosine), zero),
                            b.Where(b.Equal(target, b.Scalar(-1, dtype)), apart, zero));
@@ -183,29 +193,24 @@ void CosineEmbeddingLoss(Op& op) {
 
 // ---------------------------------------------------------------- pairs of vectors
 
-Val PairDistance(Op& op, Val x, Val y, bool keepdims) {
+Val PairDistance(Op& op, absl::string_view x, absl::string_view y, bool keepdims) {
   Builder& b = op.b;
-  const Val difference = b.Add(b.Sub(x, y), op.Scalar("eps", x.dtype()));
+  const DType dtype = op.OutDType();
+  const Val difference =
+      b.Add(b.Cast(DifferenceOf(op, x, y), dtype), op.Scalar("eps", dtype));
   return LastAxisNorm(b, difference, op.Float("p"), keepdims);
 }
 
-void PairwiseDistance(Op& op) {
-  const DType dtype = op.OutDType();
-  op.Return(PairDistance(op, op.Tensor("x1", dtype), op.Tensor("x2", dtype),
-                         op.Bool("keepdim")));
-}
+void PairwiseDistance(Op& op) { op.Return(PairDistance(op, "x1", "x2", op.Bool("keepdim"))); }
 
 void TripletMarginLoss(Op& op) {
   Builder& b = op.b;
-  const DType dtype = op.OutDType();
-  const Val anchor = op.Tensor("anchor", dtype), positive = op.Tensor("positive", dtype);
-  const Val negative = op.Tensor("negative", dtype);
-  const Val near = PairDistance(op, anchor, positive, /*keepdims=*/false);
-  Val far = PairDistance(op, anchor, negative, /*keepdims=*/false);
+  const Val near = PairDistance(op, "anchor", "positive", /*keepdims=*/false);
+  Val far = PairDistance(op, "anchor", "negative", /*keepdims=*/false);
   if (op.Bool("swap")) {
-    far = b.Min(far, PairDistance(op, positive, negative, /*keepdims=*/false));
+    far = b.Min(far, PairDistance(op, "positive", "negative", /*keepdims=*/false));
   }
-  const Val margin = op.Scalar("margin", dtype);
+  const Val margin = op.Scalar("margin", op.OutDType());
   op.Return(Reduced(op, Positive(b, b.Sub(b.Add(margin, near), far))));
 }
 

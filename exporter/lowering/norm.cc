@@ -109,24 +109,29 @@ void BatchNormOp(Op& op) {
                                 : WithRunningStatistics(op, norm));
 }
 
+// Statistics come in float32 of half types, or in the half type itself, as capture saw.
+void ReturnWithStatistics(Op& op, Vals results) {
+  for (size_t i = 1; i < results.size(); ++i) results[i] = op.b.Cast(results[i], op.OutDType(i));
+  op.Return(results);
+}
+
 // The native forms give the saved mean and inverse deviation too; empty in eval mode.
 void NativeBatchNorm(Op& op) {
   const BatchNorm norm = ReadBatchNorm(op);
   const bool training = op.node.Find("training") == nullptr || op.Bool("training");
   if (training) {
     const Normalized result = WithBatchStatistics(op, norm);
-    std::vector<Item> results = {result.y, result.mean, result.inverse_std};
     if (op.num_outputs() > 3) return op.Fail("updated running statistics can't be given"), void();
-    return op.Return(std::move(results));
+    return ReturnWithStatistics(op, {result.y, result.mean, result.inverse_std});
   }
   const Val empty = op.b.Full(0, Wide(norm.x.dtype()), {0});
-  op.Return(Vals{WithRunningStatistics(op, norm), empty, empty});
+  ReturnWithStatistics(op, {WithRunningStatistics(op, norm), empty, empty});
 }
 
 void NoTrainingBatchNorm(Op& op) {
   const BatchNorm norm = ReadBatchNorm(op);
   const Val empty = op.b.Full(0, Wide(norm.x.dtype()), {0});
-  op.Return(Vals{WithRunningStatistics(op, norm), empty, empty});
+  ReturnWithStatistics(op, {WithRunningStatistics(op, norm), empty, empty});
 }
 
 // (1 − momentum) · running + momentum · batch.
@@ -154,9 +159,10 @@ Vals TrainingStep(Op& op, const BatchNorm& norm) {
 void FunctionalBatchNorm(Op& op) {
   Builder& b = op.b;
   const BatchNorm norm = ReadBatchNorm(op);
-  if (op.Bool("training")) return op.Return(TrainingStep(op, norm));
+  if (op.Bool("training")) return ReturnWithStatistics(op, TrainingStep(op, norm));
   const Val empty = b.Full(0, Wide(norm.x.dtype()), {0});
-  op.Return(Vals{WithRunningStatistics(op, norm), empty, empty, norm.mean, norm.variance});
+  ReturnWithStatistics(
+      op, {WithRunningStatistics(op, norm), empty, empty, norm.mean, norm.variance});
 }
 
 // Also gives what a backward pass would need, which is nothing here.
@@ -165,7 +171,7 @@ void BatchNormWithUpdate(Op& op) {
   if (!norm.x || !op.Require(norm.mean && norm.variance, "it needs running statistics")) return;
   Vals results = TrainingStep(op, norm);
   results.insert(results.begin() + 3, op.b.Full(0, DType::kUInt8, {0}));
-  op.Return(results);
+  ReturnWithStatistics(op, results);
 }
 
 // ‖v‖ over all axes but `dim`, kept; dim −1: over all, 0-d.

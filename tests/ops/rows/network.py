@@ -100,6 +100,8 @@ ROWS = [
     conv_row("batch_norm", lambda: nn.BatchNorm2d(4), IMAGE),
     conv_row("batch_norm_plain", lambda: nn.BatchNorm1d(4, affine=False), LINE),
     conv_row("batch_norm_statistics", WithStatistics, IMAGE),
+    *[Case(f"batch_norm_native_{dtype}", lambda x, w: torch.native_batch_norm(x, w, w, w * 0, w.abs() + 1, True, 0.1, 1e-3),
+           [T(dtype, 3, 4, 5, N=0), T(dtype, 4)], modes=("export", "dynamic")) for dtype in ("f16", "f32")],
     Case("batch_norm_updating", lambda x, w, b, m, v: torch.ops.aten._batch_norm_with_update_functional(x, w, b, m, v, 0.3, 1e-3),
          [IMAGE, *[T("f32", 4)] * 3, T("f32", 4, low=0.5)], tol=(1e-4, 1e-5), modes=("export", "dynamic")),
     conv_row("layer_norm", lambda: nn.LayerNorm((4, 8)), T("f32", 3, 4, 8, N=0)),

@@ -52,6 +52,10 @@ ROWS = [
     Case("trapezoid", lambda y: torch.trapezoid(y, dx=0.5), [X]),
     Case("trapezoid_x", lambda y, x: torch.trapezoid(y, x, dim=0), [T("f32", 5, 2), T("f32", 5)]),
     Case("trapezoid_x_matrix", lambda y, x: torch.trapezoid(y, x), [X, T("f32", 3, 4, N=0)]),
+    *[Case(f"trapezoid_{dtype}", lambda y: torch.trapezoid(y, dx=0.5), [T(dtype, 3, 4, high=120, N=0)]) for dtype in ("u8", "i8", "i64")],
+    *[Case(f"trapezoid_x_{dtype}", lambda y, x: torch.trapezoid(y, x), [T(dtype, 3, 4, high=120, N=0), T("u8", 4, high=200)])
+      for dtype in ("u8", "i64", "f32")],
+    Case("cumulative_trapezoid_u8", lambda y: torch.cumulative_trapezoid(y), [T("u8", 3, 4, high=200, N=0)], since=11),
     Case("cumulative_trapezoid", lambda y: torch.cumulative_trapezoid(y), [X], since=11),
     Case("gradient", lambda x: torch.gradient(x, spacing=0.5), [T("f32", 5, 6)]),
     Case("gradient_axes", lambda x: torch.gradient(x, dim=(1, 0), spacing=(2.0, 3.0)), [T("f32", 5, 6)], modes=("export", "dynamic")),

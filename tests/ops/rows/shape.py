@@ -57,7 +57,8 @@ ROWS = [
     Case("expand_as", lambda x, y: x.expand_as(y), [T("f32", 6), M]),
     Case("broadcast_to", lambda x: torch.broadcast_to(x, (3, 4, 5)), [T("f32", 4, 1)]),
     Case("broadcast_tensors", lambda x, y: torch.broadcast_tensors(x, y), [T("f32", 4, 1, N=0), T("f32", 3)]),
-    *[Case(f"sum_to_size_{d}", lambda x: (x.sum_to_size(3, 1), x.sum_to_size(3, 5)), [T(d, 3, 5)]) for d in ("u8", "bool", "i32")],
+    *[Case(f"sum_to_size_{dtype}", lambda x: (x.sum_to_size(4, 1, 5), x.sum_to_size(3, 5)), [T(dtype, 4, 3, 5, high=200)])
+      for dtype in ("bool", "u8", "i32")],
     Case("sum_to_size", lambda x: (x.sum_to_size(4, 1, 5), x.sum_to_size(3, 5), x.sum_to_size(1, 1)), [T("f32", 4, 3, 5)]),
     Case("atleast", lambda x: (torch.atleast_1d(x), torch.atleast_2d(x), torch.atleast_3d(x)), [V]),
     Case("atleast_scalar", lambda x: (torch.atleast_1d(x), torch.atleast_2d(x), torch.atleast_3d(x)), [S]),
