@@ -6,6 +6,7 @@
 
 #include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/linear.h"
+#include "exporter/lowering/norm.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -135,8 +136,10 @@ Attended Attend(Builder& b, Attention a) {
     a.key = RepeatHeads(b, a.key, a.query);
     a.value = RepeatHeads(b, a.value, a.query);
   }
-  const DType dtype = a.query.dtype();
-  Val root;  // √scale, on both operands: half types keep their range
+  // Half types in float32, as in PyTorch: scores rounded to them are far from the softmax's.
+  const DType given = a.query.dtype(), dtype = Wide(given);
+  for (Val* operand : {&a.query, &a.key, &a.value}) *operand = b.Cast(*operand, dtype);
+  Val root;  // √scale, on both operands
   if (const auto scale = Scale(a)) {
     root = b.Scalar(std::sqrt(*scale), dtype);
   } else {
@@ -147,7 +150,7 @@ Attended Attend(Builder& b, Attention a) {
   const Val causal = a.causal ? CausalMask(b, a.query, a.key) : Val();
   const Val masked = Masked(b, Masked(b, scores, causal), a.mask);
   const Val weights = SafeSoftmax(b, masked, a.mask);
-  return {MatMul(b, weights, a.value), weights};
+  return {b.Cast(MatMul(b, weights, a.value), given), b.Cast(weights, given)};
 }
 
 Val AttentionOf(Builder& b, const Attention& a) {

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from case import Case, T
+from case import Case, DTYPES, T
 
 torch.manual_seed(7)
 
@@ -124,6 +124,10 @@ ROWS = [
     conv_row("weight_norm", lambda: nn.utils.weight_norm(nn.Linear(8, 3)), SEQUENCE),
     # attention
     Case("attention", F.scaled_dot_product_attention, [Q, K, V], tol=(1e-4, 1e-5)),
+    # scores of half types are float32's; the native operator leaves that to the runtime
+    *[Case(f"attention_{d}", lambda q, k, v, d=DTYPES[d]: torch.ops.aten._scaled_dot_product_attention_math(
+        q.to(d), k.to(d), v.to(d))[0].float(), [T("f32", 2, 4, s, 8, low=-9, high=9, N=0) for s in (5, 7, 7)],
+           since=since, tol=(2**-7, 2**-7)) for d, since in (("f16", 9), ("bf16", 13))],
     Case("attention_causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [Q, K, V],
          tol=(1e-4, 1e-5)),
     Case("attention_scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), [Q, K, V], tol=(1e-4, 1e-5)),
