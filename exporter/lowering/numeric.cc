@@ -200,7 +200,10 @@ void Lcm(Op& op) {
   const Val gcd = GcdOf(b, x, y);
   const Val zero = b.ScalarInt(0, dtype);
   const Val divisor = b.Where(b.Equal(gcd, zero), b.ScalarInt(1, dtype), gcd);
-  op.Return(b.Unary("Abs", b.Mul(b.Div(x, divisor), y)));
+  // The product of narrow integers is int's, as in C++, until its sign is gone.
+  const DType wide = ElementSize(dtype) < 4 ? DType::kInt32 : dtype;
+  const Val product = b.Mul(b.Cast(b.Div(x, divisor), wide), b.Cast(y, wide));
+  op.Return(b.Cast(b.Unary("Abs", product), dtype));
 }
 
 // ---------------------------------------------------------------- equality

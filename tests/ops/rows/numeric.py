@@ -35,6 +35,8 @@ ROWS = [
     Case("gcd", lambda x, y: torch.gcd(x, y), [I, T("i64", 4, low=-20, high=20)], since=10),
     Case("gcd_zero", lambda x, y: torch.gcd(x, y), [torch.tensor([0, 0, 6]), torch.tensor([0, 5, 0])], since=10),
     Case("lcm", lambda x, y: torch.lcm(x, y), [I, T("i64", 4, low=-20, high=20)], since=10),
+    *[Case(f"lcm_{dtype}", lambda x, y: torch.lcm(x, y), [T(dtype, 3, 8, low=-120, high=120, N=0), T(dtype, 8, low=-120, high=120)],
+           since=10) for dtype in ("i8", "u8")],
     Case("lcm_i32", lambda x, y: torch.lcm(x, y), [T("i32", 5, low=0, high=9), T("i32", 5, low=0, high=9)], since=10),
     Case("isclose", lambda x: torch.isclose(x, x.round(), rtol=0.1), [X]),
     Case("isclose_nan", lambda x: torch.isclose(x, x, equal_nan=True), [SPECIAL]),
