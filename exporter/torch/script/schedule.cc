@@ -327,21 +327,23 @@ void Schedule::RunSmaller(const std::string& symbol) {
 
 // Numbers among the inputs are graph inputs: what follows from them must be seen to move.
 void Schedule::RunNumberInputs() {
-  std::vector<std::string> paths;
+  std::vector<std::pair<std::string, int64_t>> numbers;
   auto bound = torch_values::BindArguments(program_->schema(), inputs_);
   if (!bound.ok()) return;
   for (torch_values::BoundArgument& argument : *bound) {
     ForEachNumber(&argument.value, argument.name,
-                  [&](Value*, const std::string& path) { paths.push_back(path); });
+                  [&](Value* number, const std::string& path) {
+                    numbers.emplace_back(path, number->integer);
+                  });
   }
-  for (const std::string& path : paths) {
+  for (const auto& [path, value] : numbers) {
     const bool failed = RunAt(ExampleSizes(), {}, {{path, 1}}).has_value() &&
                         RunAt(ExampleSizes(), {}, {{path, -1}}).has_value();
     if (restart_) return;
     if (failed) untrusted_inputs_.insert(path);
-    // As far as the program lets it: what is halved or rounded does not move with each step.
-    for (const int64_t delta : {2, 37}) {
-      if (!restart_) RunAt(ExampleSizes(), {}, {{path, delta}});
+    // As far as the program lets it: what is halved, rounded or limited does not move with each step.
+    for (const int64_t delta : {-1, -2, 2, 37}) {
+      if (!restart_ && value + delta > 0) RunAt(ExampleSizes(), {}, {{path, delta}});
     }
     if (restart_) return;
   }
