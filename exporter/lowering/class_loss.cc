@@ -1,6 +1,12 @@
 // Losses of class scores.
-#include "exporter/lowering/registry.h"
+#include <string>
+#include <utility>
+
+#include "exporter/lowering/call.h"
+#include "exporter/lowering/linear.h"
 #include "exporter/lowering/loss.h"
+#include "exporter/lowering/norm.h"
+#include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
@@ -122,6 +128,34 @@ void CrossEntropyLoss(Op& op) {
   op.Return(b.Add(b.Mul(likelihood, b.Scalar(1 - smoothing, dtype)), b.Mul(smooth, share)));
 }
 
+// The loss of the scores input · linear_weightᵀ + linear_bias, which PyTorch computes in chunks
+// (torch.nn.functional.linear_cross_entropy). Beside it stand gradients, which only training reads.
+void LinearCrossEntropy(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("input");
+  if (!x) return;
+  const DType dtype = Wide(x.dtype());
+  const auto operand = [&](const char* name) {
+    return op.Has(name) ? op.Tensor(name, dtype) : Val();
+  };
+  const Val scores =
+      Linear(b, b.Cast(x, dtype), operand("linear_weight"), operand("linear_bias"));
+  const bool is_reduced = op.node.Find("reduction") != nullptr;
+  const std::string reduction = is_reduced ? op.String("reduction") : "none";
+  const int64_t code = reduction == "mean" ? 1 : reduction == "sum" ? 2 : 0;
+  const Item loss = Call(op, "aten::cross_entropy_loss",
+                         {{"self", scores},
+                          {"target", op.Tensor("target")},
+                          {"weight", operand("weight")},
+                          {"reduction", ir::Arg(code)},
+                          {"ignore_index", op.IntVal("ignore_index")},
+                          {"label_smoothing", ir::Arg(is_reduced ? op.Float("label_smoothing") : 0.0)}},
+                         {ir::Type::Tensor(dtype, op.OutShape())})[0];
+  std::vector<Item> results(op.num_outputs());
+  results[0] = b.Cast(loss.val, x.dtype());
+  op.Return(std::move(results));
+}
+
 // ---------------------------------------------------------------- margins between classes
 
 // Scores as [N, C] and targets as [N] or [N, C].
@@ -221,6 +255,8 @@ const Family kClassLoss = {"class_loss", {
     {"aten::nll_loss_forward", NllLossForward},
     {"aten::nll_loss2d_forward", NllLossForward},
     {"aten::cross_entropy_loss", CrossEntropyLoss},
+    {"torch_nn::_linear_cross_entropy_batch_chunked", LinearCrossEntropy},
+    {"torch_nn::_linear_cross_entropy_batch_chunked_no_reduction", LinearCrossEntropy},
     {"aten::multi_margin_loss", MultiMarginLoss},
     {"aten::multilabel_margin_loss", MultilabelMarginLoss, 11},
     {"aten::multilabel_margin_loss_forward", MultilabelMarginLossForward, 11},
