@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exporter/cli/commands.h"
+#include "exporter/cli/output_check.h"
 #include "exporter/cli/parse.h"
 #include "exporter/diagnostics/diagnostics.h"
 
@@ -18,6 +19,7 @@ constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
 absl::Status Run(const CommandLine& line, diagnostics::Diagnostics* diagnostics) {
+  if (auto status = CheckOutputs(line.command, line.options); !status.ok()) return status;
   switch (line.command) {
     case kExport: return RunExport(line.options, diagnostics);
     case kCapture: return RunCapture(line.options, diagnostics);

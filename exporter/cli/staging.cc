@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "exporter/files/atomic_file.h"
 #include "exporter/files/errors.h"
 
 namespace rules_onnx::cli {
@@ -20,12 +21,9 @@ namespace fs = std::filesystem;
 // A folder of tensors and a file may take each other's place, another folder's contents may not.
 absl::Status Move(const fs::path& from, const fs::path& to) {
   std::error_code error;
-  const bool was_folder = fs::is_directory(to, error);
-  if (was_folder && !fs::is_directory(from, error)) {
-    return files::SystemError(EISDIR, "write", to.string());
-  }
-  if (was_folder) fs::remove_all(to, error);
-  if (fs::is_directory(from, error) && fs::is_regular_file(to, error)) fs::remove(to, error);
+  const bool is_folder = fs::is_directory(from, error);
+  if (auto status = files::CheckReplaceable(to.string(), is_folder); !status.ok()) return status;
+  if (is_folder) fs::remove_all(to, error);
   fs::rename(from, to, error);
   return error ? files::SystemError(error.value(), "write", to.string()) : absl::OkStatus();
 }

@@ -37,18 +37,6 @@ absl::Status FolderError(int error_number, const std::string& path) {
   return SystemError(error_number, "write", path);
 }
 
-// What must not be replaced by a file.
-absl::Status CheckTarget(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return absl::OkStatus();
-  if (S_ISDIR(info.st_mode)) return SystemError(EISDIR, "write", path);
-  if (!S_ISREG(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot write ", path, ": it is not a regular file"));
-  }
-  return absl::OkStatus();
-}
-
 std::string TemporaryName(const std::string& path) {
   static std::atomic<uint64_t> counter{0};
   return absl::StrCat(FolderOf(path), "/.rules_onnx-", getpid(), "-", counter++, ".tmp");
@@ -77,7 +65,7 @@ bool CopyUnsupported(int error_number) {
 absl::StatusOr<AtomicFile> AtomicFile::Create(absl::string_view path, Temporary temporary) {
   std::string name(path);
   if (name.empty()) return absl::InvalidArgumentError("the name of an output file is empty");
-  const absl::Status status = CheckTarget(name);
+  const absl::Status status = CheckReplaceable(name);
   if (!status.ok()) return status;
   if (temporary == Temporary::kUnnamed) {
     Descriptor descriptor = OpenUnnamed(FolderOf(name));
@@ -178,6 +166,14 @@ absl::Status AtomicFile::Commit() {
   }
   unlink(temporary_.c_str());
   return FolderError(error_number, path_);
+}
+
+absl::Status CheckReplaceable(const std::string& path, bool by_folder) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return absl::OkStatus();
+  if (S_ISDIR(info.st_mode)) return by_folder ? absl::OkStatus() : SystemError(EISDIR, "write", path);
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot write ", path, ": it is not a regular file"));
 }
 
 absl::Status WriteFile(absl::string_view path, absl::string_view content) {

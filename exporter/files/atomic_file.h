@@ -57,6 +57,10 @@ class AtomicFile {
   uint64_t size_ = 0;
 };
 
+// An error where something stands that an output must not replace: a device, a pipe, a socket, or
+// a link to one; a folder, unless the output is a folder itself.
+absl::Status CheckReplaceable(const std::string& path, bool by_folder = false);
+
 // Creates, writes and commits.
 absl::Status WriteFile(absl::string_view path, absl::string_view content);
 

@@ -229,6 +229,19 @@ TEST_P(AtomicFileTest, NamesWhyItCannotBeMade) {
   EXPECT_THAT(Message(WriteFile(folder.File("file/x"), "")), HasSubstr("is not a directory"));
 }
 
+TEST(CheckReplaceable, AllowsFilesAndFoldersForFolders) {
+  TestFolder folder;
+  ASSERT_TRUE(WriteFile(folder.File("file"), "").ok());
+  ASSERT_EQ(mkfifo(folder.File("pipe").c_str(), 0666), 0);
+  for (const bool by_folder : {false, true}) {
+    EXPECT_TRUE(CheckReplaceable(folder.File("nothing"), by_folder).ok());
+    EXPECT_TRUE(CheckReplaceable(folder.File("file"), by_folder).ok());
+    EXPECT_THAT(Message(CheckReplaceable(folder.File("pipe"), by_folder)),
+                HasSubstr("not a regular file"));
+    EXPECT_EQ(CheckReplaceable(folder.path(), by_folder).ok(), by_folder);
+  }
+}
+
 TEST_P(AtomicFileTest, NamesAFolderThatIsNotWritable) {
   TestFolder folder;
   ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
