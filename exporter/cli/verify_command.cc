@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,6 +19,9 @@
 #include "exporter/cli/reference_inputs.h"
 #include "exporter/cli/temporary_folder.h"
 #include "exporter/cli/torch_child.h"
+#include "exporter/files/input_file.h"
+#include "exporter/inputs/read_inputs.h"
+#include "exporter/inputs/spec.h"
 #include "exporter/verify/cases.h"
 #include "exporter/verify/script.h"
 
@@ -88,13 +92,28 @@ std::vector<std::string> TorchScriptArguments(const Options& options) {
   return arguments;
 }
 
+// Specs that all name their inputs, in the graph's order; other items as they are.
+Texts InOrder(const Texts& items, const ir::Graph& graph) {
+  std::map<std::string, Texts> specs;
+  for (const std::string& item : items) {
+    const absl::StatusOr<inputs::Argument> argument = inputs::ParseSpec(item, 0);
+    if (inputs::NamesFile(item) || !argument.ok()) return items;
+    specs[argument->name].push_back(item);
+  }
+  Texts ordered;
+  for (const ir::Value* param : graph.main.params) {
+    for (const std::string& item : specs[param->name]) ordered.push_back(item);
+  }
+  return ordered.size() == items.size() ? ordered : items;
+}
+
 // The captured graph, which knows its dynamic axes; on the file's own inputs if none are given.
 absl::StatusOr<std::vector<std::string>> ExportedProgramArguments(
     const Options& options, const ir::Graph& graph, const capture::CapturePaths& paths,
     const std::string& samples) {
   std::vector<std::string> arguments = {"--graph", paths.graph, "--weights", paths.weights,
                                         "--dynamic-axes", AxesOfInputs(graph)};
-  for (const std::string& input : options.inputs.items) {
+  for (const std::string& input : InOrder(options.inputs.items, graph)) {
     arguments.insert(arguments.end(), {"--inputs", WithoutAxisNames(input)});
   }
   if (!options.inputs.items.empty()) return arguments;
@@ -207,16 +226,24 @@ absl::Status Verification::RunModels() const {
   for (const StoredCase& one : cases_) {
     arguments.insert(arguments.end(), {"--case", one.folder, "--label", one.label});
   }
-  absl::StatusOr<bool> equal = RunScript(arguments);
-  if (equal.ok() && !*equal) equal = RunScript(SearchArguments(deferred));
+  const absl::StatusOr<bool> equal = RunScript(arguments);
   if (!equal.ok()) return equal.status();
+  std::error_code error;
+  if (!fs::exists(deferred, error)) {
+    return absl::InternalError(absl::StrCat("--python ", options_.python,
+                                            " did not run the models: it left no results"));
+  }
   if (*equal) return absl::OkStatus();
+  if (auto told = RunScript(SearchArguments(deferred)); !told.ok()) return told.status();
   return absl::FailedPreconditionError("a model does not give what the program gives");
 }
 
 }  // namespace
 
 absl::Status RunVerify(const Options& options, diagnostics::Diagnostics* diagnostics) {
+  for (const std::string& model : options.onnx.items) {
+    if (auto file = files::InputFile::Open(model); !file.ok()) return file.status();
+  }
   const TemporaryFolder temporary;
   if (!temporary.status().ok()) return temporary.status();
   std::string folder = temporary.path();

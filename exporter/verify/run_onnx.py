@@ -376,11 +376,16 @@ def print_difference(result, difference):
 
 
 def report(results, as_json):
-    if as_json:
-        print(json.dumps([{key: value for key, value in result.items() if key != "folder"}
-                          for result in results], indent=1))
-    else:
-        print_table(results)
+    try:
+        if as_json:
+            print(json.dumps([{key: value for key, value in result.items() if key != "folder"}
+                              for result in results], indent=1))
+        else:
+            print_table(results)
+        sys.stdout.flush()
+    except OSError as error:
+        print(f"error: cannot write the standard output: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(2)  # at its usual end Python would try to write again
     if not results:
         fail("there is nothing to verify")
     sys.exit(1 if any(result["problem"] for result in results) else 0)
@@ -398,8 +403,8 @@ def main():
     parser.add_argument("--rtol", type=float, default=1e-4)
     parser.add_argument("--atol", type=float, default=1e-5)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--defer", help="where something is wrong: a file for the results, which "
-                                        "are not printed then")
+    parser.add_argument("--defer", help="a file for the results, which are printed only if nothing "
+                                        "is wrong")
     parser.add_argument("--resume", help="prints the results of that file")
     parser.add_argument("--search", action="append", default=[],
                         help="with --resume: result=folder, the folder with that result's values")
@@ -414,10 +419,11 @@ def main():
         locate(results, arguments.search, arguments.rtol, arguments.atol)
     else:
         results = run_all(jobs, arguments.rtol, arguments.atol)
-    if arguments.defer and any(result["problem"] for result in results):
+    if arguments.defer:
         with open(arguments.defer, "w", encoding="utf-8") as file:
             json.dump({"results": results, "mismatches": mismatches(results)}, file)
-        sys.exit(1)
+        if any(result["problem"] for result in results):
+            sys.exit(1)
     report(results, arguments.json)
 
 

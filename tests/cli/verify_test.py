@@ -29,6 +29,11 @@ class Net(torch.nn.Module):
         return torch.relu(self.fc(x))
 
 
+class Difference(torch.nn.Module):
+    def forward(self, x, y):
+        return x - y
+
+
 class Folder(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -162,6 +167,29 @@ class CommandTest(Folder):
         self.assertEqual(result.returncode, 1)
         self.assertIn("expected", result.stdout)
         self.assertIn("error:", result.stderr)
+
+    def test_inputs_in_another_order(self):
+        program = torch.export.export(Difference(), (torch.randn(2), torch.randn(3, 1)))
+        torch.export.save(program, self.folder / "two.pt2")
+        self.common = ["--model", self.folder / "two.pt2", "--inputs", "y:float32[3,1]", "--inputs",
+                       "x:float32[2]"]
+        subprocess.run([BIN / "onnx-export", "export", *self.common, "--output",
+                        self.folder / "net.onnx"], check=True)
+        result = self.verify()
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_python_that_does_nothing(self):
+        for python in ("true", shutil.which("true")):
+            result = self.verify(python=python)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(f"--python {python} did not run the models", result.stderr)
+
+    def test_no_model(self):
+        (self.folder / "net.onnx").unlink()
+        result = self.verify()
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertEqual(result.stderr.splitlines(),
+                         [f"error: cannot read {self.folder / 'net.onnx'}: no such file"])
 
     def test_no_python(self):
         result = self.verify(python="/no/such/python")
