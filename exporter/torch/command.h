@@ -43,7 +43,7 @@ struct RunFlags {
 absl::Status RunProgram(const RunFlags& flags);
 
 // Reads the example inputs, names them after the program's parameters (or `input_names`), and
-// names their dynamic axes.
+// names their dynamic axes. An error: one is given by the name of a parameter at another position.
 absl::StatusOr<inputs::Inputs> ReadProgramInputs(const std::vector<std::string>& items,
                                                  const std::string& dynamic_axes,
                                                  const std::vector<std::string>& input_names,

@@ -28,6 +28,11 @@ class Net(torch.nn.Module):
         return torch.relu(self.fc(x))
 
 
+class Difference(torch.nn.Module):
+    def forward(self, x, y):
+        return x - y
+
+
 class Cumulative(torch.nn.Module):
     def forward(self, x):
         return torch.cumsum(x, 1)
@@ -63,6 +68,7 @@ def save_programs(folder):
     x = torch.randn(2, 4)
     net = Net().eval()
     torch.jit.trace(net, x).save(folder / "net.pt")
+    torch.jit.trace(Difference(), (x, x + 1)).save(folder / "difference.pt")
     torch.save(net.state_dict(), folder / "state.pt")
     for name, module in (("net", net), ("cumulative", Cumulative()), ("two", Two()), ("unsupported", Unsupported())):
         torch.export.save(torch.export.export(module, (x,)), folder / f"{name}.pt2")
@@ -97,7 +103,7 @@ class BadInputTest(unittest.TestCase):
                 errors=1, **popen):
         """Runs an export that must fail with a message that holds all words."""
         command = [BIN / "onnx-export", "export", "--model", self.programs / model, *options,
-                   "--output", output or self.out / "o.onnx"]
+                   *(["--output", output or self.out / "o.onnx"] if "--output" not in options else [])]
         result = subprocess.run(command, capture_output=True, text=True, **popen)
         self.assertEqual(result.returncode, status, result.stderr)
         for word in words:
@@ -141,6 +147,17 @@ class BadInputTest(unittest.TestCase):
         self.refused("net.pt2", "axis 0 of input x", options=("--inputs", "x:float32[N=2,4]"))
         self.refused("net.pt", options=())
         self.refused("net.pt", options=("--inputs", "x:float32[2,4]", "--inputs", "y:float32[2,4]"))
+
+    def test_inputs_in_another_order(self):
+        x, y = ("--inputs", "x:float32[2,4]"), ("--inputs", "y:float32[2,4]")
+        self.refused("difference.pt", "input y", "parameter x", options=(*y, *x))
+        self.refused("difference.pt", "input y", "parameter x",
+                     options=(*y, *x, "--input-names", "a,b"))
+        for options in ((*x, *y), (*y, *x, "--input-names", "y,x")):
+            command = [BIN / "onnx-export", "export", "--model", self.programs / "difference.pt",
+                       *options, "--output", self.out / "o.onnx"]
+            subprocess.run(command, check=True)
+            (self.out / "o.onnx").unlink()
 
     def test_unknown_dynamic_axis(self):
         for model in ("net.pt", "net.pt2"):
