@@ -16,7 +16,7 @@ struct ChildResult {
 };
 
 // Standard output is the caller's; standard input is empty. `program` is a path, or a name to be
-// looked for in PATH. An error: it cannot be started.
+// looked for in PATH. It is killed when this program ends before. An error: it cannot be started.
 absl::StatusOr<ChildResult> RunChild(const std::string& program,
                                      const std::vector<std::string>& arguments);
 

@@ -4,13 +4,17 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exporter/cli/commands.h"
+#include "exporter/cli/interruption.h"
 #include "exporter/cli/output_check.h"
 #include "exporter/cli/parse.h"
 #include "exporter/diagnostics/diagnostics.h"
+#include "exporter/files/standard_output.h"
 
 namespace rules_onnx::cli {
 namespace {
@@ -31,7 +35,23 @@ absl::Status Run(const CommandLine& line, diagnostics::Diagnostics* diagnostics)
   return absl::InternalError("no such command");
 }
 
+// Given back when memory runs out, so that what was begun can be cleared away.
+char* memory_reserve = nullptr;
+
+void SpendReserve() {
+  delete[] std::exchange(memory_reserve, nullptr);
+  std::set_new_handler(nullptr);
+  throw std::bad_alloc();
+}
+
+void KeepReserve() {
+  constexpr size_t kReserve = 256 << 10;
+  memory_reserve = new char[kReserve];
+  std::set_new_handler(SpendReserve);
+}
+
 int Main(const std::vector<std::string>& arguments) {
+  KeepReserve();
   const ParseResult parsed = ParseCommandLine(arguments);
   std::cout << parsed.text;
   for (const std::string& problem : parsed.problems) std::cerr << "error: " << problem << "\n";
@@ -42,6 +62,8 @@ int Main(const std::vector<std::string>& arguments) {
   absl::Status status;
   try {
     status = Run(*parsed.command_line, &diagnostics);
+  } catch (const std::bad_alloc&) {
+    status = absl::ResourceExhaustedError("there is not enough memory");
   } catch (const std::exception& error) {
     status = absl::InternalError(error.what());
   }
@@ -55,10 +77,17 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace rules_onnx::cli
 
 int main(int argc, char** argv) {
+  namespace cli = rules_onnx::cli;
   // A limit on the size of files is then an error of the write, with a message.
   signal(SIGXFSZ, SIG_IGN);
-  const int status = rules_onnx::cli::Main(std::vector<std::string>(argv + 1, argv + argc));
+  cli::WatchSignals();
+  int status = cli::Main(std::vector<std::string>(argv + 1, argv + argc));
+  const absl::Status written = rules_onnx::files::FlushStandardOutput();
+  if (absl::IsCancelled(written)) cli::EndByBrokenPipe();
+  if (!written.ok() && status == 0) {
+    std::cerr << "error: " << written.message() << "\n";
+    status = cli::kFailure;
+  }
   // Without the destructors of onnx's and the lowerings' tables, which take longer than a lowering.
-  std::cout.flush();
   std::_Exit(status);
 }

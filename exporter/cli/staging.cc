@@ -34,17 +34,25 @@ absl::StatusOr<Staging> Staging::Create(const std::string& folder) {
   const std::string parent = folder.empty() ? "." : folder;
   for (int i = 0;; ++i) {
     std::string temporary = absl::StrCat(parent, "/.rules_onnx-", getpid(), "-", i, ".staging");
-    if (mkdir(temporary.c_str(), 0777) == 0) return Staging(folder, std::move(temporary));
-    if (errno == EEXIST) continue;
-    if (errno == ENOENT) {
+    GuardedFolder guard(temporary);
+    if (mkdir(temporary.c_str(), 0777) == 0) {
+      return Staging(folder, std::move(temporary), std::move(guard));
+    }
+    int reason = errno;
+    if (reason == EEXIST) continue;
+    std::error_code error;
+    if (reason == ENOENT && !fs::exists(parent, error)) {
       return absl::NotFoundError(absl::StrCat("cannot write the output: there is no folder ", parent));
     }
-    return files::SystemError(errno, "write into", parent);
+    if (reason == ENOENT) reason = EPERM;  // as in /proc
+    return files::SystemError(reason, "write into", parent);
   }
 }
 
 Staging::Staging(Staging&& other) noexcept
-    : folder_(std::move(other.folder_)), temporary_(std::exchange(other.temporary_, "")) {}
+    : folder_(std::move(other.folder_)),
+      temporary_(std::exchange(other.temporary_, "")),
+      guard_(std::move(other.guard_)) {}
 
 Staging::~Staging() {
   std::error_code error;
@@ -66,6 +74,7 @@ bool Staging::Has(const std::string& name) const {
 }
 
 absl::Status Staging::Publish(const std::vector<std::string>& names) {
+  const SignalsWait wait;
   std::vector<fs::path> published;
   for (const std::string& name : names) {
     const fs::path target = fs::path(folder_) / name;

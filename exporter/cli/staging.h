@@ -8,11 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "exporter/cli/interruption.h"
 
 namespace rules_onnx::cli {
 
 // Lies in the folder of the outputs under a temporary name; the destructor removes it with all
-// that was not published. Not thread-safe.
+// that was not published, as a signal does that ends the program. Not thread-safe.
 class Staging {
  public:
   // Errors: the folder is missing or not writable.
@@ -32,11 +33,12 @@ class Staging {
   absl::Status Publish(const std::vector<std::string>& names);
 
  private:
-  Staging(std::string folder, std::string temporary)
-      : folder_(std::move(folder)), temporary_(std::move(temporary)) {}
+  Staging(std::string folder, std::string temporary, GuardedFolder guard)
+      : folder_(std::move(folder)), temporary_(std::move(temporary)), guard_(std::move(guard)) {}
 
   std::string folder_;
   std::string temporary_;  // empty: moved from
+  GuardedFolder guard_;
 };
 
 }  // namespace rules_onnx::cli

@@ -12,7 +12,11 @@ namespace fs = std::filesystem;
 TemporaryFolder::TemporaryFolder() {
   std::error_code error;
   path_ = (fs::temp_directory_path(error) / "onnx-export-XXXXXX").string();
-  if (mkdtemp(path_.data()) == nullptr) path_.clear();
+  if (mkdtemp(path_.data()) == nullptr) {
+    path_.clear();
+  } else {
+    guard_.emplace(path_);
+  }
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -1,10 +1,12 @@
-// A folder that goes when the program is done with it.
+// A folder that goes when the program is done with it, or ended by a signal.
 #ifndef RULES_ONNX_EXPORTER_CLI_TEMPORARY_FOLDER_H_
 #define RULES_ONNX_EXPORTER_CLI_TEMPORARY_FOLDER_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "exporter/cli/interruption.h"
 
 namespace rules_onnx::cli {
 
@@ -23,6 +25,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+  std::optional<GuardedFolder> guard_;
 };
 
 }  // namespace rules_onnx::cli

@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <new>
 #include <utility>
 
+#include "exporter/files/standard_output.h"
 #include "exporter/torch/command.h"
 
 namespace {
@@ -97,6 +99,9 @@ int Main(int argc, char** argv) {
       return 1;
     }
     return Report(command::RunCapture(capture_flags));
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: there is not enough memory\n";
+    return 1;
   } catch (const std::exception& exception) {
     const std::string text = exception.what();
     std::cerr << "error: " << text.substr(0, text.find('\n')) << "\n";
@@ -109,8 +114,8 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   // Large weights in large pages: LibTorch reads the variable once, at its first allocation.
   setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
-  const int status = Main(argc, argv);
+  int status = Main(argc, argv);
+  if (status == 0) status = Report(rules_onnx::files::FlushStandardOutput());
   // Without the destructors of LibTorch's registries, which take longer than a small capture.
-  std::cout.flush();
   std::_Exit(status);
 }

@@ -128,6 +128,38 @@ class OutputTest(unittest.TestCase):
         self.assertFalse((self.folder / "link.onnx").is_symlink())
         self.assertEqual((self.folder / "g").read_bytes(), before)
 
+    def test_no_memory_leaves_no_file(self):
+        result = self.run_command("export", "--model", "net.pt2", "--output", "o.onnx")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (self.folder / "o.onnx").unlink()
+        before = self.state()
+        for megabytes in range(8, 200, 2):
+            command = f"ulimit -v {megabytes * 1000}; exec {BIN / 'onnx-export'} export --model net.pt2 --output o.onnx"
+            result = subprocess.run(["bash", "-c", command], cwd=self.folder, capture_output=True, text=True)
+            if result.returncode == 0:
+                break
+            if result.returncode == 1:
+                self.assertIn("memory", result.stderr)
+            self.assertNotIn("terminate", result.stderr)
+            self.assertEqual(self.state(), before, result.stderr)
+        self.assertEqual(result.returncode, 0)
+
+    def test_full_standard_output(self):
+        subprocess.run([BIN / "onnx-export", "export", "--model", "net.pt2", "--output", "o.onnx"],
+                       cwd=self.folder, check=True)
+        for command in (("ops",), ("--help",), ("options",), ("--version",), ("print", "--model", "net.pt2"),
+                        ("print", "--model", "net.pt", "--inputs", "x:float32[2,4]", "--stage", "captured"),
+                        ("export", "--model", "net.pt2", "--output", "v.onnx", "--verbose", "true"),
+                        ("verify", "--model", "net.pt2", "--onnx", "o.onnx", "--python",
+                         os.sys.executable)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                result = subprocess.run([BIN / "onnx-export", *command], cwd=self.folder, stdout=full,
+                                        stderr=subprocess.PIPE, text=True)
+            self.assertEqual(result.returncode, 1, command)
+            self.assertIn("error: cannot write the standard output: ", result.stderr)
+            self.assertNotIn("Input/output", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
