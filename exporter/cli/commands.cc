@@ -16,12 +16,15 @@ absl::Status RunLower(const Options& options, diagnostics::Diagnostics* diagnost
   if (!captured.ok()) return captured.status();
   if (options.verbose) std::cout << ir::PrintGraph(captured->graph, {.debug = &captured->debug});
   const LowerJob job{options.opsets.front(), options.weights, options.weights_name, options.output};
-  const absl::Status status = LowerCaptured(*captured, options, job, diagnostics);
-  if (!status.ok() || options.unused_inputs.empty()) return status;
+  if (options.unused_inputs.empty()) return LowerCaptured(*captured, options, job, diagnostics);
+  // Written before the model, so that a model that is there has it.
+  absl::StatusOr<files::AtomicFile> unused = files::AtomicFile::Create(options.unused_inputs);
+  if (!unused.ok()) return unused.status();
   // Locations that stand neither in the model nor in the output.
   const bool debug_unused = options.strip_doc_string && !options.verbose && !options.debug.empty();
-  return files::WriteFile(options.unused_inputs,
-                          debug_unused ? absl::StrCat(options.debug, "\n") : "");
+  absl::Status status = unused->Write(debug_unused ? absl::StrCat(options.debug, "\n") : "");
+  if (status.ok()) status = LowerCaptured(*captured, options, job, diagnostics);
+  return status.ok() ? unused->Commit() : status;
 }
 
 absl::Status RunOps(const Options& options, diagnostics::Diagnostics*) {

@@ -1,5 +1,6 @@
 #include "exporter/cli/lower_stage.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -59,6 +60,20 @@ absl::StatusOr<std::vector<lowering::UserLowering>> UserLowerings(const Options&
   return all;
 }
 
+absl::Status CheckOutputNames(const Texts& names, const ir::Graph& graph) {
+  if (names.size() > graph.output_names.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--output-names gives ", names.size(),
+                                                   " names, but the program has ",
+                                                   graph.output_names.size(), " outputs"));
+  }
+  for (const ir::Value* param : graph.main.params) {
+    if (std::find(names.begin(), names.end(), param->name) == names.end()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output-names: ", param->name, " is the name of an input"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Captured> ReadCaptured(const std::string& graph, const std::string& debug) {
@@ -79,6 +94,9 @@ absl::StatusOr<Captured> ReadCaptured(const std::string& graph, const std::strin
 absl::StatusOr<builder::Model> LowerToModel(const Captured& captured, const Options& options,
                                             int opset, diagnostics::Diagnostics* diagnostics,
                                             std::vector<lowering::LoweredValue>* values) {
+  if (auto status = CheckOutputNames(options.output_names, captured.graph); !status.ok()) {
+    return status;
+  }
   lowering::LowerOptions lower_options;
   lower_options.opset = opset;
   lower_options.output_names = options.output_names;

@@ -1,7 +1,10 @@
 #include "exporter/cli/parse.h"
 
 #include <CLI/CLI.hpp>
+#include <simdjson.h>
+
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "exporter/lowering/lower.h"
+#include "exporter/onnx/writer.h"
 
 namespace rules_onnx::cli {
 namespace {
@@ -65,6 +69,12 @@ class Converter {
 
   void Convert(const OptionRow& row, const Texts& values) {
     row_ = &row;
+    if (std::holds_alternative<Texts Options::*>(row.field) ||
+        std::holds_alternative<Map Options::*>(row.field)) {
+      for (const std::string& value : values) {
+        if (!simdjson::validate_utf8(value)) return Problem("is not UTF-8, as ONNX's texts are");
+      }
+    }
     std::visit([&](auto member) { Set(values, &(options_->*member)); }, row.field);
   }
 
@@ -159,10 +169,22 @@ void CheckValues(Command command, const Options& options, std::vector<std::strin
   if (options.external_data != "shared" && !options.weights_name.empty()) {
     problems->push_back("--weights-name: goes with --external-data shared only");
   }
+  if (!options.weights_name.empty()) {
+    if (auto status = onnx_format::CheckWeightsName(options.weights_name); !status.ok()) {
+      problems->push_back(absl::StrCat("--weights-name: ", status.message()));
+    }
+  }
   if (options.external_data != "shared" && command == kLower && options.weights.empty()) {
     problems->push_back("--weights: needed unless --external-data is shared");
   }
+  const std::set<std::string> outputs(options.output_names.begin(), options.output_names.end());
+  if (outputs.size() < options.output_names.size()) {
+    problems->push_back("--output-names: a name is given twice");
+  }
   for (const auto& [domain, version] : options.custom_opsets) {
+    if (domain == "ai.onnx") {
+      problems->push_back("--custom-opsets: the version of ai.onnx is what --opset says");
+    }
     int number;
     if (!absl::SimpleAtoi(version, &number) || number < 1) {
       problems->push_back(absl::StrCat("--custom-opsets: '", version, "' is no version of ", domain));
@@ -244,6 +266,10 @@ void Parser::ConvertAll(const Subcommand& subcommand, const CLI::App& app, Parse
       Texts values = given.option->results();
       const bool flag = std::holds_alternative<bool Options::*>(given.row->field);
       if (flag && (values.empty() || values == Texts{""})) values = {"true"};
+      const bool required = given.row->required & subcommand.command;
+      if (required && values == Texts{""}) {
+        result->problems.push_back(absl::StrCat(FlagName(given.row->name), ": is empty"));
+      }
       converter.Convert(*given.row, values);
     } else if (given.row->required & subcommand.command) {
       result->problems.push_back(absl::StrCat(FlagName(given.row->name), " is missing"));

@@ -61,6 +61,19 @@ TEST(ParseTest, AllProblemsAtOnce) {
   EXPECT_THAT(result.problems, SizeIs(9));
 }
 
+TEST(ParseTest, NamesThatCannotBeMeant) {
+  const ParseResult result = ParseCommandLine(
+      {"export", "--model", "", "--output", "", "--output-names", "o,o", "--custom-opsets",
+       "ai.onnx=5", "--metadata", "k=\xff", "--external-data", "shared", "--weights-name", "../w"});
+  EXPECT_THAT(result.problems, Contains("--model: is empty"));
+  EXPECT_THAT(result.problems, Contains("--output: is empty"));
+  EXPECT_THAT(result.problems, Contains("--output-names: a name is given twice"));
+  EXPECT_THAT(result.problems, Contains(HasSubstr("--custom-opsets: the version of ai.onnx")));
+  EXPECT_THAT(result.problems, Contains(HasSubstr("--metadata: is not UTF-8")));
+  EXPECT_THAT(result.problems, Contains(HasSubstr("--weights-name: ")));
+  EXPECT_THAT(result.problems, SizeIs(6));
+}
+
 TEST(ParseTest, OperatorsOfOnesOwn) {
   const ParseResult result = ParseCommandLine(
       {"export", "--model", "m.pt", "--output", "o.onnx", "--operator-export-type", "fallthrough",

@@ -30,17 +30,6 @@ constexpr std::pair<absl::string_view, ExternalData> kLayouts[] = {
 
 constexpr uint64_t kMaxFile = std::numeric_limits<int32_t>::max();
 
-absl::Status CheckWeightsName(const std::string& name) {
-  const std::vector<std::string> parts = absl::StrSplit(name, '/');
-  for (const std::string& part : parts) {
-    if (!part.empty() && !absl::StrContains(part, "..")) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights file name '", name,
-                     "' is no path below the model's folder (relative, without '..')"));
-  }
-  return absl::OkStatus();
-}
-
 // The files of one model, written under temporary names and then renamed together.
 class OutputFiles {
  public:
@@ -123,6 +112,17 @@ std::optional<ExternalData> ParseExternalData(absl::string_view name) {
     if (text == name) return layout;
   }
   return std::nullopt;
+}
+
+absl::Status CheckWeightsName(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, '/');
+  for (const std::string& part : parts) {
+    if (!part.empty() && !absl::StrContains(part, "..")) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights file name '", name,
+                     "' is no path below the model's folder (relative, without '..')"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteModel(const builder::Model& model, const std::vector<ir::Weight>& weights,

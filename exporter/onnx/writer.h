@@ -29,6 +29,9 @@ enum class ExternalData { kNone, kSingle, kPerTensor, kShared };
 // "none", "single", "per_tensor", "shared".
 std::optional<ExternalData> ParseExternalData(absl::string_view name);
 
+// An error unless the name is a path below the model's folder: relative, without "..".
+absl::Status CheckWeightsName(const std::string& name);
+
 struct WriteOptions {
   ExternalData external_data = ExternalData::kNone;
   // x.weights. In layout shared it may be empty; if given, only its size is looked at.

@@ -159,6 +159,23 @@ class BadInputTest(unittest.TestCase):
             subprocess.run(command, check=True)
             (self.out / "o.onnx").unlink()
 
+    def test_output_names(self):
+        self.refused("net.pt2", "3 names", "1 outputs", options=("--output-names", "a,b,c"))
+        self.refused("net.pt2", "x is the name of an input", options=("--output-names", "x"))
+        self.refused("net.pt2", "twice", options=("--output-names", "o,o"), status=2)
+
+    def test_custom_opsets_of_onnx_itself(self):
+        self.refused("net.pt2", "ai.onnx", "--opset", options=("--custom-opsets", "ai.onnx=5"), status=2)
+
+    def test_texts_that_are_not_utf8(self):
+        for option in ("--metadata", "--output-names", "--input-names"):
+            self.refused("net.pt2", option, "UTF-8", options=(option, b"k=\xff"), status=2)
+
+    def test_mapping_of_no_operator(self):
+        path = self.programs / "map.json"
+        path.write_text(json.dumps([{"op": "aten::no_such_operator", "to": "mine::Op"}]))
+        self.refused("net.pt2", "map.json", "aten::no_such_operator", options=("--op-mapping", path))
+
     def test_unknown_dynamic_axis(self):
         for model in ("net.pt", "net.pt2"):
             for axes in ('{"x": {"2": "N"}}', '{"y": {"0": "N"}}', '{"x": {"0": "N"}', "[]]"):
@@ -189,6 +206,8 @@ class BadInputTest(unittest.TestCase):
             closed.chmod(0o500)
             self.addCleanup(closed.rmdir)
         self.refused("net.pt2", str(closed), output=closed / "o.onnx")
+        self.refused("net.pt2", "--output: is empty", status=2,
+                     options=("--output", ""))
 
     def test_output_is_a_folder(self):
         taken = pathlib.Path(tempfile.mkdtemp())

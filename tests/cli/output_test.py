@@ -128,6 +128,16 @@ class OutputTest(unittest.TestCase):
         self.assertFalse((self.folder / "link.onnx").is_symlink())
         self.assertEqual((self.folder / "g").read_bytes(), before)
 
+    def test_errors_leave_no_file(self):
+        (self.folder / "out").mkdir()
+        self.refused("export", "--model", "net.pt2", "--external-data", "shared", "--weights-name",
+                     "../w2", "--output", "out/a.onnx", words=("--weights-name", "../w2"), status=2)
+        self.refused("lower", "--graph", "g", "--external-data", "shared", "--weights-name", "/w",
+                     "--output", "a.onnx", words=("--weights-name", "/w"), status=2)
+        self.refused("lower", "--graph", "g", "--weights", "w", "--unused-inputs", "nodir/u",
+                     "--output", "a.onnx", words=("nodir/u", "no folder"))
+        self.assertEqual(list((self.folder / "out").iterdir()), [])
+
     def test_no_memory_leaves_no_file(self):
         result = self.run_command("export", "--model", "net.pt2", "--output", "o.onnx")
         self.assertEqual(result.returncode, 0, result.stderr)

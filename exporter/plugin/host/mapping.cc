@@ -5,9 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "exporter/files/input_file.h"
+#include "exporter/ir/overloads.h"
+#include "exporter/ir/schema.h"
 #include "exporter/lowering/foreign.h"
 #include "exporter/lowering/lowering.h"
 #include "exporter/lowering/op.h"
@@ -128,6 +131,10 @@ void Reader::Entry(const std::string& key, element json) {
   if (key == "op") {
     mapping_.op = String(json, "op");
     if (SplitName(mapping_.op).first.empty()) Problem("op must be \"namespace::name\"");
+    if (absl::StartsWith(mapping_.op, "aten::") && ir::FindSchema(mapping_.op) == nullptr &&
+        ir::OverloadsOf(mapping_.op).empty()) {
+      Problem(absl::StrCat("there is no operator ", mapping_.op));
+    }
   } else if (key == "to") {
     std::tie(mapping_.domain, mapping_.op_type) = SplitName(String(json, "to"));
     if (mapping_.domain.empty()) Problem("to must be \"domain::OpType\"");
