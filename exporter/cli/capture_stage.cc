@@ -1,5 +1,7 @@
 #include "exporter/cli/capture_stage.h"
 
+#include <unistd.h>
+
 #include <iostream>
 #include <utility>
 
@@ -72,7 +74,14 @@ absl::Status CaptureProgram(const Options& options, const capture::CapturePaths&
   if (*kind == ProgramKind::kExportedProgram) {
     return CaptureExportedProgram(options, paths, diagnostics);
   }
-  return RunTorchCapture(options, TorchCaptureArguments(options, paths), messages);
+  const absl::Status status =
+      RunTorchCapture(options, TorchCaptureArguments(options, paths), messages);
+  if (status.ok() && access(paths.graph.c_str(), F_OK) != 0) {
+    return absl::InternalError(
+        absl::StrCat("--torch-capture ", TorchCapturePath(options), " did not capture ", options.model,
+                     ": it left no graph"));
+  }
+  return status;
 }
 
 absl::StatusOr<Captured> CaptureAndRead(const Options& options, const capture::CapturePaths& paths,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "exporter/cli/capture_stage.h"
 #include "exporter/cli/commands.h"
 #include "exporter/cli/export_cache.h"
@@ -47,6 +48,8 @@ class Exporter {
   absl::Status ReadCapture(const Staging& staging);
   absl::Status Lower(int opset, const Staging& staging);
   std::vector<std::string> Outputs(const Staging& staging) const;
+  // A text about staged files; those that are no outputs stand for the output that needs them.
+  std::string Published(const Staging& staging, absl::string_view text) const;
   // Tells what capture had to say.
   void Relay(const std::string& path) const;
 
@@ -69,6 +72,14 @@ std::map<std::string, std::string> CaptureOutputs(const Staging& staging,
           {"weights", paths.weights},
           {"debug", paths.debug},
           {"messages", staging.File(".messages")}};
+}
+
+std::string Exporter::Published(const Staging& staging, absl::string_view text) const {
+  std::string told(text);
+  for (const char* name : {".graph", ".weights", ".debug", ".messages"}) {
+    told = absl::StrReplaceAll(told, {{staging.File(name), options_.output}});
+  }
+  return staging.Published(told);
 }
 
 void Exporter::Relay(const std::string& path) const {
@@ -133,7 +144,7 @@ absl::Status Exporter::Capture(const Staging& staging) {
   std::string messages;
   absl::Status status =
       CaptureProgram(options_, StagedPaths(staging, files_), &messages, &found);
-  messages = staging.Published(messages);
+  messages = Published(staging, messages);
   if (!status.ok() || found.has_errors()) {
     std::cerr << messages;
     for (const diagnostics::Diagnostic& diagnostic : found.all()) diagnostics_->Add(diagnostic);
@@ -203,7 +214,7 @@ absl::Status Exporter::Run() {
     for (const int opset : options_.opsets) status.Update(Lower(opset, *staging));
   }
   if (status.ok() && !diagnostics_->has_errors()) status = staging->Publish(Outputs(*staging));
-  return absl::Status(status.code(), staging->Published(status.message()));
+  return absl::Status(status.code(), Published(*staging, status.message()));
 }
 
 }  // namespace

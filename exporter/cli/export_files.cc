@@ -23,12 +23,17 @@ std::string DefaultWeightsName(const std::string& output) {
   return absl::StrCat(stem.empty() ? "model" : stem, ".weights");
 }
 
+std::string WeightsName(const Options& options, const std::string& output) {
+  if (options.external_data != "shared") return ".weights";
+  return options.weights_name.empty() ? DefaultWeightsName(output) : options.weights_name;
+}
+
 }  // namespace
 
 ExportFiles::ExportFiles(const Options& options)
     : folder_(std::filesystem::path(options.output).parent_path().string()),
       name_(std::filesystem::path(options.output).filename().string()),
-      weights_(options.weights_name.empty() ? DefaultWeightsName(name_) : options.weights_name),
+      weights_(WeightsName(options, name_)),
       shares_weights_(options.external_data == "shared" && options.export_params) {}
 
 std::string ExportFiles::Model(int opset) const {

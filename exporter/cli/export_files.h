@@ -17,6 +17,7 @@ class ExportFiles {
   // Names in it.
   std::string Model(int opset) const;
   std::string Data(int opset) const { return Model(opset) + ".data"; }
+  // Where it is no output, a name that none can have.
   const std::string& weights() const { return weights_; }
   // True where the weights file is an output.
   bool shares_weights() const { return shares_weights_; }

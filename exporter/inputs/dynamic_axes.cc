@@ -171,7 +171,9 @@ absl::Status ApplyDynamicAxes(absl::string_view json, const std::vector<std::str
   const simdjson::error_code error =
       parser.parse(simdjson::padded_string(json.data(), json.size())).get(root);
   if (error != simdjson::SUCCESS) {
-    return Error(absl::StrCat("'", json, "' is not JSON: ", simdjson::error_message(error)));
+    constexpr size_t kShown = 100;
+    return Error(absl::StrCat("'", json.substr(0, kShown), json.size() > kShown ? "…" : "",
+                              "' is not JSON: ", simdjson::error_message(error)));
   }
   const absl::Status status = Applier(outputs, inputs).Apply(root);
   if (!status.ok()) return status;

@@ -149,7 +149,7 @@ TEST(ReadInputs, AStringMayLookLikeAFile) {
 TEST(ReadInputs, Errors) {
   EXPECT_EQ(Message({"no/file.npz"}), "cannot read no/file.npz: no such file");
   EXPECT_EQ(Message({"no/file.npy"}), "cannot read no/file.npy: no such file");
-  EXPECT_THAT(Message({Data("make.py")}), HasSubstr("is no dtype"));
+  EXPECT_THAT(Message({Data("make.py")}), HasSubstr("neither a spec"));
   EXPECT_THAT(Message({Data("mixed.npz"), Data("mixed.npz")}),
               HasSubstr("input flag is given twice"));
   EXPECT_THAT(Message({"x:float32[N=2]", "y:float32[N=3]"}),

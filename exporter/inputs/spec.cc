@@ -1,6 +1,7 @@
 #include "exporter/inputs/spec.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -70,8 +71,13 @@ class Parser {
     return TakeWhile([](char c) { return IsWord(c) || c == '.'; });
   }
 
-  bool Size(int64_t* size) {
-    return absl::SimpleAtoi(TakeWhile([](char c) { return absl::ascii_isdigit(c); }), size);
+  // False: no digits stand here, or `problem` says what is wrong with them.
+  bool Size(int64_t* size, std::string* problem) {
+    const absl::string_view digits = TakeWhile([](char c) { return absl::ascii_isdigit(c); });
+    if (!digits.empty() && !absl::SimpleAtoi(digits, size)) {
+      *problem = absl::StrCat("size ", digits, " is too large");
+    }
+    return !digits.empty() && problem->empty();
   }
 
   // A sign, digits, and at most the two dots that are no range.
@@ -120,6 +126,9 @@ class Parser {
     if (!status.ok()) return status;
     const absl::StatusOr<uint64_t> bytes = TensorBytes(dtype, tensor.shape());
     if (!bytes.ok()) return Error(bytes.status());
+    std::vector<int64_t> second;
+    for (const Axis& axis : tensor.axes) second.push_back(axis.second.value_or(axis.size));
+    if (auto large = TensorBytes(dtype, second); !large.ok()) return Error(large.status());
     absl::StatusOr<std::string> values = ParseValues(dtype, *bytes / ir::ElementSize(dtype));
     if (!values.ok()) return values.status();
     tensor.bytes = *std::move(values);
@@ -143,13 +152,17 @@ class Parser {
     if (absl::SimpleAtoi(symbol, &axis->size)) return absl::OkStatus();
     if (!IsSymbolName(symbol)) return Error(absl::StrCat("'", symbol, "' is no axis"));
     axis->symbol = std::string(symbol);
-    if (!Take('=') || !Size(&axis->size)) {
+    std::string problem;
+    if (!Take('=') || !Size(&axis->size, &problem)) {
+      if (!problem.empty()) return Error(problem);
       return Error(absl::StrCat("axis ", symbol, " needs an example size, as in ", symbol, "=10,"));
     }
     int64_t second;
     if (!Take('|')) return absl::OkStatus();
-    if (!Size(&second))
+    if (!Size(&second, &problem)) {
+      if (!problem.empty()) return Error(problem);
       return Error(absl::StrCat("the second size of axis ", symbol, " is missing"));
+    }
     if (second == axis->size) {
       return Error(absl::StrCat("the second size of axis ", symbol, " equals the first"));
     }
@@ -193,6 +206,11 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<Argument> ParseSpec(absl::string_view text, uint64_t position) {
+  if (absl::StrContains(text, "/") && !absl::StrContains(text, "str=")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input '", text, "': neither a spec, as x:float32[N=10,3,224,224] is one, nor a file of "
+        "inputs, whose name ends in .pt, .npz, .npy or .pb"));
+  }
   return Parser(text, position).Parse();
 }
 

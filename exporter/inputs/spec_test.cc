@@ -110,6 +110,11 @@ TEST(ParseSpec, ErrorsNameTheSpecAndThePlace) {
   EXPECT_THAT(Message("x:float32[3] y"), HasSubstr("one part too many at 'y'"));
   EXPECT_THAT(Message("x:float32[99999999999]"), HasSubstr("more than 16 GiB"));
   EXPECT_THAT(Message("x:float32[99999999999999999999]"), HasSubstr("is no axis"));
+  EXPECT_THAT(Message("x:float32[N=99999999999999999999]"),
+              HasSubstr("size 99999999999999999999 is too large"));
+  EXPECT_THAT(Message("x:float32[N=2|99999999999999999999]"), HasSubstr("is too large"));
+  EXPECT_THAT(Message("x:float32[N=2|1000000000000,8]"), HasSubstr("more than 16 GiB"));
+  EXPECT_THAT(Message("/etc/inputs"), HasSubstr("neither a spec"));
   EXPECT_THAT(Message("x:int64[3]=5..2"), HasSubstr("range 5..2 is empty"));
   EXPECT_THAT(Message("x:int64[3]=0.5..2"), HasSubstr("0.5..2 are no integers"));
   EXPECT_THAT(Message("x:int8[3]=0..300"), HasSubstr("range 0..300 does not fit into int8"));

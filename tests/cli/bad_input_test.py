@@ -159,6 +159,25 @@ class BadInputTest(unittest.TestCase):
             subprocess.run(command, check=True)
             (self.out / "o.onnx").unlink()
 
+    def test_files_that_hold_no_inputs(self):
+        for name, words in (("state.pt", "a program or a state dict"), ("net.pt", "a program or a state dict"),
+                            ("missing.pt", "no such file"), ("folder.pt", "directory")):
+            path = self.programs / name
+            self.refused("net.pt", str(path), words, options=("--inputs", path))
+        for path in ("/etc/passwd", str(self.programs)):
+            self.refused("net.pt", path, "neither a spec", options=("--inputs", path))
+            self.refused("net.pt2", path, "neither a spec", options=("--inputs", path))
+
+    def test_sizes_that_are_too_large(self):
+        for spec, words in (("x:float32[N=2|1000000000000,8]", "16 GiB"),
+                            ("x:float32[N=99999999999999999999,4]", "is too large")):
+            self.refused("net.pt", words, options=("--inputs", spec))
+            self.refused("net.pt2", words, options=("--inputs", spec))
+
+    def test_long_json_is_not_repeated(self):
+        message = self.refused("net.pt2", "is not JSON", options=("--dynamic-axes", "[" * 100000))
+        self.assertLess(len(message), 500)
+
     def test_output_names(self):
         self.refused("net.pt2", "3 names", "1 outputs", options=("--output-names", "a,b,c"))
         self.refused("net.pt2", "x is the name of an input", options=("--output-names", "x"))
@@ -206,6 +225,7 @@ class BadInputTest(unittest.TestCase):
             closed.chmod(0o500)
             self.addCleanup(closed.rmdir)
         self.refused("net.pt2", str(closed), output=closed / "o.onnx")
+        self.refused("net.pt2", "/proc: permission denied", output="/proc/o.onnx")
         self.refused("net.pt2", "--output: is empty", status=2,
                      options=("--output", ""))
 
@@ -229,7 +249,7 @@ class BadInputTest(unittest.TestCase):
         if subprocess.run(mount, capture_output=True).returncode != 0:
             self.skipTest("mounting a small file system needs root")
         self.addCleanup(subprocess.run, ["umount", str(small)], check=True)
-        self.refused("net.pt2", "disk is full", "o.weights", output=small / "o.onnx")
+        self.refused("net.pt2", "disk is full", str(small / "o.onnx"), output=small / "o.onnx")
         self.assertEqual(list(small.iterdir()), [])
 
     def test_all_unsupported_operators_at_once(self):
@@ -251,6 +271,10 @@ class BadInputTest(unittest.TestCase):
     def test_no_torch_capture(self):
         self.refused("net.pt", "--torch-capture",
                      options=("--inputs", "x:float32[2,4]", "--torch-capture", "/no/such/program"))
+
+    def test_torch_capture_that_does_nothing(self):
+        self.refused("net.pt", "--torch-capture", "true", "no graph",
+                     options=("--inputs", "x:float32[2,4]", "--torch-capture", shutil.which("true")))
 
     def test_lower_of_foreign_files(self):
         for content in (b"", b"not a graph", bytes(range(256))):

@@ -138,6 +138,12 @@ class OutputTest(unittest.TestCase):
                      "--output", "a.onnx", words=("nodir/u", "no folder"))
         self.assertEqual(list((self.folder / "out").iterdir()), [])
 
+    def test_names_of_255_bytes(self):
+        name = "n" * 250 + ".onnx"
+        result = self.run_command("export", "--model", "net.pt2", "--output", name)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue((self.folder / name).exists())
+
     def test_no_memory_leaves_no_file(self):
         result = self.run_command("export", "--model", "net.pt2", "--output", "o.onnx")
         self.assertEqual(result.returncode, 0, result.stderr)

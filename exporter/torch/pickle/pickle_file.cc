@@ -4,14 +4,14 @@
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
-#include <fstream>
-#include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/files/input_file.h"
 #include "exporter/torch/values/flatten.h"
 #include "exporter/torch/values/tensors.h"
 
@@ -82,10 +82,9 @@ absl::StatusOr<Value> FromIValue(const c10::IValue& value, const std::string& pl
 }  // namespace
 
 absl::StatusOr<inputs::Inputs> ReadPickle(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file),
-                                std::istreambuf_iterator<char>()};
+  const absl::StatusOr<std::string> content = files::ReadFile(path);
+  if (!content.ok()) return content.status();
+  const std::vector<char> bytes(content->begin(), content->end());
   if (bytes.size() < 4 || bytes[0] != 'P' || bytes[1] != 'K') {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is not what torch.save writes (a zip file)"));
@@ -98,8 +97,14 @@ absl::StatusOr<inputs::Inputs> ReadPickle(const std::string& path) {
     }
     return inputs::FromArguments(*std::move(value));
   } catch (const std::exception& exception) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be read: ", torch_values::ExceptionText(exception)));
+    const std::string text = torch_values::ExceptionText(exception);
+    // LibTorch's unpickler says so of classes that it does not know.
+    if (absl::StrContains(text, "INTERNAL ASSERT") || absl::StrContains(text, "Unpickler")) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": holds no example inputs, which are tensors, numbers, texts, None, and tuples, "
+                "lists and dicts of these; a program or a state dict is something else"));
+    }
+    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read: ", text));
   }
 }
 
