@@ -1,12 +1,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "exporter/cli/commands.h"
@@ -36,10 +36,10 @@ absl::Status Run(const CommandLine& line, diagnostics::Diagnostics* diagnostics)
 }
 
 // Given back when memory runs out, so that what was begun can be cleared away.
-char* memory_reserve = nullptr;
+std::atomic<char*> memory_reserve = nullptr;
 
 void SpendReserve() {
-  delete[] std::exchange(memory_reserve, nullptr);
+  delete[] memory_reserve.exchange(nullptr);
   std::set_new_handler(nullptr);
   throw std::bad_alloc();
 }

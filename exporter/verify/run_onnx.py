@@ -10,6 +10,7 @@ Needs numpy, onnx and onnxruntime. Exit status 0: all equal; 1: not; 2: cannot r
 """
 
 import argparse
+import functools
 import glob
 import json
 import os
@@ -66,14 +67,21 @@ def draws(node):
     return any(draws(inner) for attribute in node.attribute for inner in attribute.g.node)
 
 
-def random_outputs(graph):
-    """The positions of outputs with elements that depend on random numbers."""
-    names = set()
+SIZED_BY_VALUES = {"Compress", "ConstantOfShape", "NonMaxSuppression", "NonZero", "Range", "Unique"}
+
+
+def random_values(graph):
+    """The values that depend on random numbers: name -> whether their sizes may too."""
+    found = {}
     for node in graph.node:
-        if draws(node) or (node.op_type not in ("Shape", "Size")
-                           and not names.isdisjoint(used_names(node))):
-            names.update(node.output)
-    return {index for index, output in enumerate(graph.output) if output.name in names}
+        inputs = [name for name in used_names(node) if name in found]
+        sized = any(found[name] for name in inputs)
+        if node.op_type in ("Shape", "Size") and not sized:
+            continue
+        if draws(node) or inputs:
+            sized = sized or bool(inputs) and node.op_type in SIZED_BY_VALUES
+            found.update(dict.fromkeys(node.output, sized))
+    return found
 
 
 def keep_only(graph, outputs):
@@ -119,8 +127,13 @@ class Model:
         self.path = path
         self.session, self.inputs, self.runtime = start_session(path, outputs)
 
+    @functools.cached_property
     def random_outputs(self):
-        return random_outputs(onnx.load(self.path, load_external_data=False).graph)
+        """Of the outputs that depend on random numbers: position -> whether their sizes may too."""
+        graph = onnx.load(self.path, load_external_data=False).graph
+        names = random_values(graph)
+        return {index: names[output.name] for index, output in enumerate(graph.output)
+                if output.name in names}
 
     def run(self, tensors):
         feeds = {}
@@ -143,11 +156,11 @@ def flatten(values):
             yield value
 
 
-def compare_types(name, actual, expected):
-    """How dtype or shape differ, or None."""
+def compare_types(name, actual, expected, random_size=False):
+    """How dtype or shape, or with random_size the rank, differ, or None."""
     if actual.dtype != expected.dtype:
         return f"{name} is {actual.dtype}, expected {expected.dtype}"
-    if actual.shape != expected.shape:
+    if actual.ndim != expected.ndim or (not random_size and actual.shape != expected.shape):
         return f"{name} has shape {list(actual.shape)}, expected {list(expected.shape)}"
     return None
 
@@ -191,8 +204,8 @@ def run_case(model, label, folder, rtol, atol):
     except Exception as error:  # whatever a runtime throws is the result
         result["problem"] = text_of(error)
         return result
-    random = model.random_outputs()
-    is_random = [index in random for index, value in enumerate(outputs) for _ in flatten([value])]
+    random = [model.random_outputs.get(index) for index, value in enumerate(outputs)
+              for _ in flatten([value])]
     actual = list(flatten(outputs))
     expected = read_tensors(folder, "output")
     if len(actual) != len(expected):
@@ -201,8 +214,8 @@ def run_case(model, label, folder, rtol, atol):
     errors = []
     for index, (value, (name, wanted)) in enumerate(zip(actual, expected)):
         name = name or f"output {index}"
-        if is_random[index]:
-            error, problem = None, compare_types(name, numpy.asarray(value), wanted)
+        if random[index] is not None:
+            error, problem = None, compare_types(name, numpy.asarray(value), wanted, random[index])
             result["random"].append(name)
         else:
             error, problem = compare(name, value, wanted, rtol, atol)
@@ -218,14 +231,17 @@ class Search:
     def __init__(self, path, case, folder, rtol, atol):
         self.path, self.case, self.folder, self.rtol, self.atol = path, case, folder, rtol, atol
         self.inputs = read_tensors(case, "input")
-        nodes = {node.name: node for node in onnx.load(path, load_external_data=False).graph.node}
+        graph = onnx.load(path, load_external_data=False).graph
+        nodes = {node.name: node for node in graph.node}
+        random = random_values(graph)
         with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
             plan = json.load(file)
         self.steps = []
         for step in plan:
             step["expected"] = [value for _, value in read_tensors(folder, step["value"])]
             names = [self.name_of(nodes, part) for part in step["parts"]]
-            if len(names) == len(step["expected"]) and names and None not in names:
+            if (len(names) == len(step["expected"]) and names and None not in names
+                    and random.keys().isdisjoint(names)):
                 self.steps.append({**step, "names": names})
 
     @staticmethod

@@ -45,6 +45,16 @@ class Net(torch.nn.Module):
         return self.head(self.second(y, z).cumsum(1)), z
 
 
+class Noisy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Gate()
+
+    def forward(self, x):
+        noise = torch.rand_like(x)
+        return noise[noise > 0.5], self.gate(x, x * 2)
+
+
 class Counting(torch.nn.Module):
     def forward(self, x, n: int):
         y = x - 1
@@ -122,6 +132,12 @@ class FirstDifferenceTest(unittest.TestCase):
 
     def test_data_beside_the_model(self):
         self.check("/second/Sub", swap, "aten::sub.Tensor", "Gate[second]", "x - y", "--external-data", "single")
+
+    def test_random_values_are_no_differences(self):
+        for common, model in self.export(Noisy().eval(), (torch.randn(4, 4),)):
+            self.assertEqual(self.verify(common, model).returncode, 0)
+            self.change(model, "/gate/Sub", swap)
+            self.assertEqual(self.difference(common, model)["op"], "aten::sub.Tensor")
 
     def test_inside_of_a_composition(self):
         # Before opset 17 a layer norm is many nodes.
