@@ -495,3 +495,61 @@ def half_of_a_list(x: Tensor, n: int):
 @case((X,), {"0": {"0": "N"}}, N3, warned="PyTorch's result has a rank less")
 def squeezed(x: Tensor):
     return x.sum(1).squeeze(), x.squeeze(0)
+
+
+# A list that one branch changes and the other replaces, in a loop: it can't be carried item by item.
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def appended_or_replaced_from_nothing(x: Tensor):
+    a: List[int] = []
+    for i in range(x.size(0)):
+        if i % 2 == 0:
+            a.append(i)
+        else:
+            a = a + [i * 3]
+    return torch.tensor(a), len(a)
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def appended_or_replaced_from_one(x: Tensor):
+    a = [x]
+    t = torch.zeros_like(x)
+    for i in range(x.size(0)):
+        t = t + a[-1]
+        if i % 2 == 0:
+            a.append(x * i)
+        else:
+            a = a + [x * 2]
+    return torch.stack(a), t
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def appended_or_replaced_from_two(x: Tensor):
+    a = [x, x * 3]
+    t = torch.zeros_like(x)
+    for i in range(x.size(0)):
+        t = t + a[-1]
+        if i % 2 == 0:
+            a.append(x * i)
+        else:
+            a = [x * 2] + a
+    return torch.stack(a), t
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def appended_then_replaced(x: Tensor):
+    a = [x]
+    for i in range(x.size(0)):
+        a.append(a[0] * 2)
+        a = [a[-1], a[0] + i]
+    return torch.stack(a)
+
+
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+def appended_or_replaced_in_a_dict(x: Tensor):
+    parts = {"rows": [x, x * 3]}
+    for i in range(x.size(0)):
+        if i % 2 == 0:
+            parts["rows"].append(x * i)
+        else:
+            parts["rows"] = parts["rows"] + [x * 2]
+    return torch.stack(parts["rows"])

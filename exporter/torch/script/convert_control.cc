@@ -37,6 +37,14 @@ std::optional<int64_t> ConstantInt(const ItemRef& item) {
   return item->content.leaf.as_int();
 }
 
+// The item as it is now, whatever becomes of it. Objects stand for themselves.
+ItemRef Snapshot(const ItemRef& item) {
+  if (item->kind() == Item::Kind::kObject) return item;
+  auto copy = std::make_shared<Item>(*item);
+  for (ItemRef& part : copy->content.items) part = Snapshot(part);
+  return copy;
+}
+
 }  // namespace
 
 // Converts an inner block into a block of its own; whatever it changed of outer items is undone
@@ -438,7 +446,9 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Branch branch;
     ir::Arg::List carried;
-    std::vector<ItemRef> params, slot_params, slot_initials;
+    // As they are before the body, which may append to a parameter or make it a value.
+    std::vector<ItemRef> params, slot_params;
+    std::vector<ItemRef> slot_initials, slot_items;
     ir::Block head;
     ir::Value* index = graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt), "i");
     head.params.push_back(index);
@@ -448,21 +458,23 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
     for (size_t i = 0; i < state.size(); ++i) {
       const ir::Type seen = typing_.TypeOf(body->inputs()[i + 1],
                                            {inside.begin(), inside.end()}, Typing::Hints(), false);
-      params.push_back(invariant.count(i) || state[i]->is_none()
-                           ? state[i]
-                           : LoopParam(state[i], seen, &head, &carried));
-      Define(body->inputs()[i + 1], params[i]);
+      const ItemRef param = invariant.count(i) || state[i]->is_none()
+                                ? state[i]
+                                : LoopParam(state[i], seen, &head, &carried);
+      Define(body->inputs()[i + 1], param);
+      params.push_back(Snapshot(param));
     }
     slot_types.resize(slots.size());
     for (size_t s = 0; s < slots.size(); ++s) {
       slot_initials.push_back(SlotItem(slots[s]));
-      slot_params.push_back(LoopParam(slot_initials[s], slot_types[s], &head, &carried));
+      slot_items.push_back(LoopParam(slot_initials[s], slot_types[s], &head, &carried));
+      slot_params.push_back(Snapshot(slot_items[s]));
     }
     journals_.pop_back();
     std::vector<ItemRef> kept;
     for (size_t s = 0; s < slots.size(); ++s) {
       kept.push_back(SlotItem(slots[s]));
-      SetSlot(slots[s], slot_params[s]);
+      SetSlot(slots[s], slot_items[s]);
     }
     contexts_.assign(inside.begin(), inside.end());
     Define(body->inputs()[0], Leaf(index));

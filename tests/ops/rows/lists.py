@@ -244,6 +244,20 @@ def sizes_from_a_list(x: Tensor):
     return x.expand([sizes[2]] + list(x.shape)), torch.zeros([sizes[-1], sizes[0]])
 
 
+def appended_or_replaced(x: Tensor):
+    a: List[int] = []
+    rows, last = [x], torch.zeros_like(x)
+    for i in range(x.size(0)):
+        last = last + rows[-1]
+        if i % 2 == 0:
+            a.append(i)
+            rows.append(x * i)
+        else:
+            a = a + [i * 3]
+            rows = [x * 2] + rows
+    return torch.tensor(a), torch.stack(rows), last
+
+
 ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT) for fn, since in (
         (stacked, 9), (joined, 9), (sums_of_parts, 11), (growing_from_one, 9), (of_growing_tensors, 13),
@@ -251,5 +265,6 @@ ROWS = [
         (of_empty_tensors, 9), (reversed_list, 9), (sums_of_lists, 9), (slices, 9), (set_items, 9),
         (inserted_and_popped, 9), (extended, 9), (repeated, 10), (comprehensions, 9), (numbers, 9),
         (changed_numbers, 10), (floats_and_bools, 9), (sizes_from_a_list, 9), (numbers_given, 11),
-        (tensors_given, 11), (cut_off, 9), (queue, 10))],
+        (tensors_given, 11), (cut_off, 9), (queue, 10),
+        (appended_or_replaced, 10))],
 ]
