@@ -240,8 +240,8 @@ void IsNot(Op& op) {
 
 // The numbers of a list of unknown length, by an ONNX reduction.
 void Reduced(Op& op, absl::string_view reduction) {
-  op.Return(op.b.Cast(op.b.Reduce(reduction, First(op).val, {}, /*keepdims=*/false),
-                      op.OutDType()));
+  const Val numbers = op.b.Cast(First(op).val, op.OutDType());
+  op.Return(op.b.Reduce(reduction, numbers, {}, /*keepdims=*/false));
 }
 
 constexpr char kSum[] = "ReduceSum", kMin[] = "ReduceMin", kMax[] = "ReduceMax";
