@@ -37,6 +37,14 @@ bool MakesContiguous(absl::string_view base) {
   return kContiguous->contains(base);
 }
 
+// Whether a change of a list or dict may be one of a value of this type: a tuple cannot be changed.
+bool HoldsContainer(const ir::Type& type) {
+  if (type.kind == Kind::kTuple || type.kind == Kind::kOptional) {
+    return std::any_of(type.elements.begin(), type.elements.end(), HoldsContainer);
+  }
+  return !type.is_tensor() && IsMutable(type);
+}
+
 // Strides and offsets are those of the storage, whatever the shape of the argument is.
 bool CountsStrides(absl::string_view base) {
   return base == "aten::as_strided" || base == "aten::as_strided_copy" ||
@@ -400,8 +408,8 @@ void Functionalizer::MayShare(Place* made, Place* other) {
   for (Place* one : others) {
     if (one == made) continue;
     depends(made, one);
-    // A change of a list leaves the tensors alone that it held.
-    if (one->type.is_tensor() || (one == other && !made->type.is_tensor())) depends(one, made);
+    // A change of a list leaves the tensors alone that it held, and tuples of them.
+    if (one->type.is_tensor() || (one == other && HoldsContainer(made->type))) depends(one, made);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "exporter/passes/dce.h"
 #include "exporter/passes/program_test_util.h"
 
@@ -432,6 +433,38 @@ TEST(FunctionalizeTest, ItemWrittenWhileALoopCarriesTheListIsRefused) {
          });
   p.Output(p.Op("aten::stack", {list, 0}, "float32[?, 2]"));
   EXPECT_EQ(Refused(&p), "error ambiguous-alias aten::relu_\n");
+}
+
+// An item of a list whose length only the run tells, and then a change of the list.
+std::string ItemThenPop(const std::string& item_type, const std::string& written) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  ir::Value* inner = p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{3})}},
+                           {"list[int]"})->output();
+  const bool of_lists = absl::StrContains(item_type, "list");
+  const ir::Arg::List item = {x, of_lists ? ir::Arg(inner) : ir::Arg(3)};
+  const std::string list_type = "list[" + item_type + "]";
+  ir::Value* list = p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{})}},
+                          {list_type})->output();
+  p.Loop(p.Input("n", "int"), true, {}, {},
+         [&](std::vector<ir::Value*>) -> std::vector<ir::Arg> {
+           ir::Value* made =
+               p.Add("prim::TupleConstruct", {{"items", ir::Arg(item)}}, {item_type})->output();
+           p.Op("aten::append.t", {list, made}, list_type);
+           return {true};
+         });
+  ir::Value* read = p.Op("aten::__getitem__.t", {list, 0}, item_type);
+  p.Op("aten::pop.t", {list, -1}, item_type);
+  if (written == "tensor") p.Op("aten::relu_", {x}, "float32[2]");
+  if (written == "list") p.Op("aten::append.t", {inner, 4}, "list[int]");
+  p.Output(p.Op("prim::TupleIndex", {read, 0}, "float32[2]"));
+  return Refused(&p);
+}
+
+TEST(FunctionalizeTest, TuplesOutlastAChangeOfTheListThatHoldsThem) {
+  EXPECT_EQ(ItemThenPop("tuple(float32[2];int)", ""), "");
+  EXPECT_EQ(ItemThenPop("tuple(float32[2];int)", "tensor"), "error ambiguous-alias aten::relu_\n");
+  EXPECT_NE(ItemThenPop("tuple(float32[2];list[int])", "list"), "");
 }
 
 // x += 1 on the carried name: every iteration writes to the one tensor that h names, too.

@@ -259,6 +259,24 @@ def appended_or_replaced(x: Tensor):
     return torch.tensor(a), torch.stack(rows), last
 
 
+def popped_tuples(x: Tensor):
+    rows: List[Tuple[Tensor, int]] = []
+    for i in range(x.size(0)):
+        rows.append((x + i, i))
+    last, k = rows.pop()
+    first, j = rows.pop(0)
+    return last, k, first, j, len(rows), rows[-1]
+
+
+def popped_tuples_that_change(x: Tensor):
+    rows: List[Tuple[Tensor, int]] = []
+    for i in range(x.size(0)):
+        rows.append((x + i, i))
+    last, k = rows.pop()
+    last.mul_(2)
+    return last, k, x.sum()
+
+
 ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT) for fn, since in (
         (stacked, 9), (joined, 9), (sums_of_parts, 11), (growing_from_one, 9), (of_growing_tensors, 13),
@@ -266,6 +284,6 @@ ROWS = [
         (of_empty_tensors, 9), (reversed_list, 9), (sums_of_lists, 9), (slices, 9), (set_items, 9),
         (inserted_and_popped, 9), (extended, 9), (repeated, 10), (comprehensions, 9), (numbers, 9),
         (changed_numbers, 10), (floats_and_bools, 9), (sizes_from_a_list, 9), (numbers_given, 11),
-        (tensors_given, 11), (cut_off, 9), (queue, 10),
-        (appended_or_replaced, 10))],
+        (tensors_given, 11), (cut_off, 9), (queue, 10), (appended_or_replaced, 10),
+        (popped_tuples, 9), (popped_tuples_that_change, 9))],
 ]
