@@ -49,6 +49,13 @@ bool IsColumnsType(const ir::Type& type) {
   return kind == ir::Type::Kind::kTuple || kind == ir::Type::Kind::kList;
 }
 
+// Tensors of a dtype that no run saw, too.
+bool HasTensor(const ir::Type& element) {
+  using Kind = ir::Type::Kind;
+  if (element.is_tensor()) return !ir::IsQuantized(element.dtype);
+  return element.is_number() || element.kind == Kind::kComplex || element.kind == Kind::kUnknown;
+}
+
 bool IsSequence(const Item& list) { return list.is_val() && list.val.is_sequence(); }
 
 // Each column by `change`, which gets it and its position.
@@ -167,17 +174,21 @@ Item DynamicList(Op& op, const Item& list, const ir::Type& type) {
   }
   if (list.kind == Item::Kind::kColumns) return list;
   if (IsColumnsType(type)) return ColumnsOf(op, list, type);
+  const ir::Type& element = type.elements.front();
+  if (!HasTensor(element)) {
+    return op.Fail(absl::StrCat("a list of ", element.ToString(),
+                                " whose length depends on the inputs has no form in ONNX"));
+  }
   for (const Item& item : list.items) {
     if (!item.is_val() || item.is_quantized()) {
       return op.Fail("a list of values that no plain tensor carries");
     }
   }
-  if (list.is_list() && list.items.empty() &&
-      type.elements.front().TensorDType() == DType::kUndefined) {
+  if (list.is_list() && list.items.empty() && element.TensorDType() == DType::kUndefined) {
     return op.Fail("the type of an empty list is not known");
   }
   // What is empty in every run has no type of its own.
-  if (list.is_val() && type.elements.front().kind == ir::Type::Kind::kUnknown) return list;
+  if (list.is_val() && element.kind == ir::Type::Kind::kUnknown) return list;
   const bool stacked = IsStackedType(op, type);
   if (list.is_val() && list.val.is_sequence() != stacked) return list;
   return stacked ? StackedOf(op.b, list, type) : SequenceOf(op.b, list, type);

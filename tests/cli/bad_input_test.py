@@ -10,6 +10,7 @@ import tempfile
 import unittest
 import warnings
 import zipfile
+from typing import List
 
 import torch
 
@@ -64,11 +65,19 @@ class Unsupported(torch.nn.Module):
         return torch.ops.bad_input_test.first(x)
 
 
+def names_of_rows(x: torch.Tensor):
+    names: List[str] = []
+    for i in range(x.size(0)):
+        names.append("row")
+    return len(names)
+
+
 def save_programs(folder):
     x = torch.randn(2, 4)
     net = Net().eval()
     torch.jit.trace(net, x).save(folder / "net.pt")
     torch.jit.trace(Difference(), (x, x + 1)).save(folder / "difference.pt")
+    torch.jit.script(names_of_rows).save(str(folder / "names.pt"))
     torch.save(net.state_dict(), folder / "state.pt")
     for name, module in (("net", net), ("cumulative", Cumulative()), ("two", Two()), ("unsupported", Unsupported())):
         torch.export.save(torch.export.export(module, (x,)), folder / f"{name}.pt2")
@@ -259,6 +268,13 @@ class BadInputTest(unittest.TestCase):
 
     def test_a_problem_behind_a_problem_is_reported_too(self):
         self.refused("two.pt2", "aten::cumsum", "aten::masked_scatter", options=("--opset", "9"), errors=2)
+
+    def test_list_that_no_opset_has(self):
+        """No opset is named as the one that is needed."""
+        for opset in ("11", "13"):
+            self.refused("names.pt", "a list of str", "no form in ONNX",
+                         options=("--inputs", "x:float32[2,4]", "--dynamic-axes", '{"0": {"0": "N"}}',
+                                  "--opset", opset))
 
     def test_earlier_output_stays(self):
         keep = pathlib.Path(tempfile.mkdtemp())
