@@ -280,6 +280,11 @@ void AllOrAny(Op& op) {
   op.Return(kAll ? b.Not(Any(b, b.Not(numbers))) : Any(b, numbers));
 }
 
+// What lists whose length depends on the inputs need.
+constexpr char kItems[] = "tensors that differ in size, of unknown number: opset 11";
+constexpr char kParts[] = "tensors that differ in size, of unknown number: opset 13";
+constexpr char kRepeated[] = "an unknown number: opset 10, of tensors that differ in size 13";
+
 }  // namespace
 
 extern const Family kContainer;
@@ -287,7 +292,7 @@ const Family kContainer = {"container", {
     {"prim::Constant", Same},
     {"prim::ListConstruct", Same},
     {"prim::TupleConstruct", Same},
-    {"prim::ListUnpack", Unpack},
+    {"prim::ListUnpack", Unpack, 9, kItems},
     {"prim::TupleUnpack", Unpack},
     {"prim::TupleIndex", GetItem},
     {"prim::unchecked_cast", Same},
@@ -296,13 +301,13 @@ const Family kContainer = {"container", {
     {"aten::Size", Same},
     {"aten::list", Same},
     {"aten::copy.t", Same},
-    {"aten::__getitem__.t", GetItem},
-    {"aten::select.t", GetItem},
+    {"aten::__getitem__.t", GetItem, 9, kItems},
+    {"aten::select.t", GetItem, 9, kItems},
     {"aten::len", Length},
-    {"aten::slice.t", Slice},
-    {"aten::add.t", Joined},
-    {"aten::mul.left_t", Repeated},
-    {"aten::mul.right_", Repeated},
+    {"aten::slice.t", Slice, 9, kParts},
+    {"aten::add.t", Joined, 9, kParts},
+    {"aten::mul.left_t", Repeated, 9, kRepeated},
+    {"aten::mul.right_", Repeated, 9, kRepeated},
     {"aten::eq.int_list", ListsEqual},
     {"aten::eq.float_list", ListsEqual},
     {"aten::eq.bool_list", ListsEqual},

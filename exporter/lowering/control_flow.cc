@@ -296,8 +296,8 @@ void Scan(Op& op) {
 
 extern const Family kControlFlow;
 const Family kControlFlow = {"control_flow", {
-    {"prim::If", If},
-    {"prim::Loop", Loop},
+    {"prim::If", If, 9, "lists: opset 11, of tensors that differ in size 13"},
+    {"prim::Loop", Loop, 9, "lists of tensors that differ in size: opset 13"},
     {"prim::Scan", Scan},
 }};
 

@@ -113,19 +113,23 @@ void Sorted(Op& op) {
   op.Return(op.b.TopK(list.val, ListLength(op.b, list), 0, /*largest=*/false)[0]);
 }
 
+constexpr char kOneByOne[] = "tensors that differ in size: opset 11, in branches and loops 13";
+constexpr char kWhole[] = "tensors that differ in size: opset 13";
+constexpr char kSort[] = "a length that depends on the inputs: opset 10";
+
 }  // namespace
 
 extern const Family kListChanges;
 const Family kListChanges = {"list_changes", {
-    {"prim::ListAppend", Append},
-    {"prim::ListInsert", Insert},
-    {"prim::ListSet", Set},
-    {"prim::ListExtend", Extend},
-    {"prim::ListPop", Pop},
-    {"prim::ListDelete", Delete},
-    {"prim::ListReverse", Reverse},
-    {"aten::sorted.int", Sorted},
-    {"aten::sorted.float", Sorted},
+    {"prim::ListAppend", Append, 9, kOneByOne},
+    {"prim::ListInsert", Insert, 9, kOneByOne},
+    {"prim::ListSet", Set, 9, kOneByOne},
+    {"prim::ListExtend", Extend, 9, kWhole},
+    {"prim::ListPop", Pop, 9, kOneByOne},
+    {"prim::ListDelete", Delete, 9, kOneByOne},
+    {"prim::ListReverse", Reverse, 9, kWhole},
+    {"aten::sorted.int", Sorted, 9, kSort},
+    {"aten::sorted.float", Sorted, 9, kSort},
 }};
 
 }  // namespace rules_onnx::lowering
