@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/loop.h"
@@ -70,11 +71,18 @@ Item ByColumn(const Item& list, Change change) {
   return result;
 }
 
+Val EmptySequence(Builder& b, DType dtype) {
+  return b.Op("SequenceEmpty", {}, {{"dtype", dtype}}, SequenceType(dtype));
+}
+
+Val ConcatOf(Builder& b, Val sequence, int axis, bool new_axis,
+             std::optional<Shape> shape = std::nullopt) {
+  return b.Op("ConcatFromSequence", {sequence}, {{"axis", axis}, {"new_axis", new_axis ? 1 : 0}},
+              {sequence.dtype(), std::move(shape)});
+}
+
 Val StackedOf(Builder& b, const Item& list, const ir::Type& type) {
-  if (IsSequence(list)) {
-    return b.Op("ConcatFromSequence", {list.val}, {{"axis", 0}, {"new_axis", 1}},
-                {list.val.dtype(), StackedShape(type)});
-  }
+  if (IsSequence(list)) return ConcatOf(b, list.val, 0, /*new_axis=*/true, StackedShape(type));
   const DType dtype = type.elements.front().TensorDType();
   Vals rows;
   for (const Item& item : list.items) rows.push_back(b.Unsqueeze(b.Cast(item.val, dtype), {0}));
@@ -91,7 +99,7 @@ Val SequenceOf(Builder& b, const Item& list, const ir::Type& type) {
   const DType dtype =
       elements.empty() ? type.elements.front().TensorDType() : elements.front().dtype();
   if (!elements.empty()) return b.Op("SequenceConstruct", elements, {}, SequenceType(dtype));
-  return b.Op("SequenceEmpty", {}, {{"dtype", dtype}}, SequenceType(dtype));
+  return EmptySequence(b, dtype);
 }
 
 // A list of known length of tuples or lists.
@@ -282,9 +290,7 @@ Item ListPick(Builder& b, const Item& list, Val positions) {
                     [&](const Item& column, size_t) { return ListPick(b, column, positions); });
   }
   if (!IsSequence(list)) return b.Gather(list.val, positions, 0);
-  const DType dtype = list.val.dtype();
-  return AppendAt(b, b.Op("SequenceEmpty", {}, {{"dtype", dtype}}, SequenceType(dtype)), list.val,
-                  positions);
+  return AppendAt(b, EmptySequence(b, list.val.dtype()), list.val, positions);
 }
 
 Item ListJoin(Builder& b, const Item& first, const Item& second) {
@@ -303,10 +309,7 @@ Item ListJoin(Builder& b, const Item& first, const Item& second) {
 
 Val ListCat(Builder& b, const Item& list, int axis) {
   if (list.failed()) return {};
-  if (IsSequence(list)) {
-    return b.Op("ConcatFromSequence", {list.val}, {{"axis", axis}, {"new_axis", 0}},
-                {list.val.dtype()});
-  }
+  if (IsSequence(list)) return ConcatOf(b, list.val, axis, /*new_axis=*/false);
   // The axis of the items comes before the one along which they are joined.
   const Val moved = MoveAxis(b, list.val, 0, axis);
   if (!moved) return {};
@@ -322,8 +325,7 @@ Val ListCat(Builder& b, const Item& list, int axis) {
 Val ListStack(Builder& b, const Item& list, int axis) {
   if (list.failed()) return {};
   if (!IsSequence(list)) return MoveAxis(b, list.val, 0, axis);
-  return b.Op("ConcatFromSequence", {list.val}, {{"axis", axis}, {"new_axis", 1}},
-              {list.val.dtype()});
+  return ConcatOf(b, list.val, axis, /*new_axis=*/true);
 }
 
 Val SplitToSequence(Builder& b, Val x, Val size, int axis) {
