@@ -69,13 +69,11 @@ void GetItem(Op& op) {
   if (!items) return op.Return(ListAt(op.b, list, op.IntVal(index_name), op.OutType()));
   const auto index = op.KnownInt(index_name);
   if (!index) return op.Return(ComputedElement(op, *items, op.IntVal(index_name)));
-  const int64_t size = static_cast<int64_t>(items->size());
-  const int64_t place = *index < 0 ? *index + size : *index;
-  if (!op.Require(place >= 0 && place < size,
-                  absl::StrCat("index ", *index, " is out of range for a list of ", size))) {
-    return;
+  const auto place = KnownPosition(index, *items);
+  if (op.Require(place.has_value(), absl::StrCat("index ", *index, " is out of range for a list of ",
+                                                 items->size()))) {
+    op.Return((*items)[*place]);
   }
-  op.Return((*items)[place]);
 }
 
 void Length(Op& op) {
@@ -113,7 +111,7 @@ void Slice(Op& op) {
   const int64_t size = static_cast<int64_t>(items->size());
   const auto bound = [&](absl::string_view name, int64_t otherwise) {
     const int64_t value = op.Has(name) ? op.Int(name) : otherwise;
-    return std::clamp<int64_t>(value < 0 ? value + size : value, 0, size);
+    return std::clamp<int64_t>(FromStart(value, *items), 0, size);
   };
   std::vector<Item> part;
   const int64_t end = bound("end", size);

@@ -220,6 +220,17 @@ Shape StackedShape(const ir::Type& list_type) {
   return shape;
 }
 
+int64_t FromStart(int64_t index, const std::vector<Item>& items) {
+  return index < 0 ? index + static_cast<int64_t>(items.size()) : index;
+}
+
+std::optional<size_t> KnownPosition(std::optional<int64_t> index, const std::vector<Item>& items) {
+  if (!index) return std::nullopt;
+  const int64_t position = FromStart(*index, items);
+  if (position < 0 || position >= static_cast<int64_t>(items.size())) return std::nullopt;
+  return position;
+}
+
 Val ListLength(Builder& b, const Item& list) {
   if (list.failed()) return {};
   if (list.kind == Item::Kind::kColumns) return ListLength(b, list.items[0]);

@@ -11,6 +11,10 @@
 #ifndef RULES_ONNX_EXPORTER_LOWERING_DYNAMIC_LIST_H_
 #define RULES_ONNX_EXPORTER_LOWERING_DYNAMIC_LIST_H_
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "exporter/lowering/op.h"
 
 namespace rules_onnx::lowering {
@@ -23,6 +27,12 @@ bool IsDynamicList(const Item& item, const ir::Type& type);
 ir::Type ColumnType(const ir::Type& list_type, size_t column);
 // The dimensions of a list's tensor form; those that an empty list does not have are unknown.
 Shape StackedShape(const ir::Type& list_type);
+
+// ---- of lists of known length
+// Python's index into `items` counted from the start: it may lie before or behind them.
+int64_t FromStart(int64_t index, const std::vector<Item>& items);
+// The same where it is known and that of an item.
+std::optional<size_t> KnownPosition(std::optional<int64_t> index, const std::vector<Item>& items);
 
 // ---- of lists that DynamicList gave
 Val ListLength(Builder& b, const Item& list);  // 0-d int64

@@ -16,11 +16,7 @@ Item Self(Op& op) { return DynamicList(op, op.Arg("self"), op.OutType(op.num_out
 
 // The place of an item in a list of known length, if the index is known too.
 std::optional<size_t> Position(const Item& list, std::optional<int64_t> index) {
-  if (!list.is_list() || !index) return std::nullopt;
-  const int64_t size = static_cast<int64_t>(list.items.size());
-  const int64_t position = *index < 0 ? *index + size : *index;
-  if (position < 0 || position >= size) return std::nullopt;
-  return position;
+  return list.is_list() ? KnownPosition(index, list.items) : std::nullopt;
 }
 
 void Append(Op& op) {
@@ -39,7 +35,7 @@ void Insert(Op& op) {
     return op.Return(ListInsert(op.b, Self(op), op.IntVal("idx"), element));
   }
   const int64_t size = static_cast<int64_t>(list.items.size());
-  const int64_t position = std::clamp<int64_t>(*index < 0 ? *index + size : *index, 0, size);
+  const int64_t position = std::clamp<int64_t>(FromStart(*index, list.items), 0, size);
   list.items.insert(list.items.begin() + position, element);
   op.Return(std::move(list));
 }
