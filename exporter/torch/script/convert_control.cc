@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
@@ -424,10 +425,24 @@ void Converter::SetSlot(const Slot& slot, ItemRef item) {
 
 void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> state,
                                    const ItemRef& condition, int64_t done) {
-  const JitBlock* body = node->blocks()[0];
-  const std::vector<int> outer_contexts = contexts_;
+  const std::vector<int> inside = LoopContexts(node, done);
+  AddPoint(node, DynamicPoint::Kind::kLoop);
+  LoopPlan plan;
+  plan.state = std::move(state);
+  for (int i = 0; i < kMaxAttempts; ++i) {
+    LoopAttempt attempt;
+    if (TryLoop(node, inside, done, plan, &attempt) && !ChangePlan(node, attempt, &plan) &&
+        AddLoopResults(node, plan, &attempt)) {
+      return EmitLoop(node, condition, done, plan, &attempt);
+    }
+  }
+  Fail(node, "carries values whose structure does not settle");
+}
+
+// The contexts of the iterations that were not unrolled.
+std::vector<int> Converter::LoopContexts(const JitNode* node, int64_t done) const {
   std::set<int> inside;
-  for (const int context : outer_contexts) {
+  for (const int context : contexts_) {
     const std::vector<int> children = input_.contexts->Children(context, node);
     for (size_t i = static_cast<size_t>(std::min<int64_t>(
              done, static_cast<int64_t>(std::max<size_t>(children.size(), 1)) - 1));
@@ -435,129 +450,150 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
       inside.insert(children[i]);
     }
   }
-  ir::Arg trips = ToArg(*At(node->input(0)));
-  if (done > 0 && trips.is_int() && trips.as_int() < std::numeric_limits<int64_t>::max()) {
-    trips = trips.as_int() - done;
+  return {inside.begin(), inside.end()};
+}
+
+void Converter::AddLoopParams(const JitNode* node, const std::vector<int>& inside,
+                              const LoopPlan& plan, LoopAttempt* attempt) {
+  const JitBlock* body = node->blocks()[0];
+  // Parameters belong to the body: what it does to them is no change of outer items.
+  journals_.emplace_back();
+  for (size_t i = 0; i < plan.state.size(); ++i) {
+    const ItemRef& initial = plan.state[i];
+    const ir::Type seen =
+        typing_.TypeOf(body->inputs()[i + 1], inside, Typing::Hints(), false);
+    const ItemRef param = plan.invariant.count(i) || initial->is_none()
+                              ? initial
+                              : LoopParam(initial, seen, &attempt->head, &attempt->carried);
+    Define(body->inputs()[i + 1], param);
+    attempt->params.push_back(Snapshot(param));
   }
-  AddPoint(node, DynamicPoint::Kind::kLoop);
-  std::set<size_t> invariant;
-  std::vector<Slot> slots;
-  std::vector<ir::Type> slot_types;  // what an iteration leaves in them, as far as seen
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    Branch branch;
-    ir::Arg::List carried;
-    // As they are before the body, which may append to a parameter or make it a value.
-    std::vector<ItemRef> params, slot_params;
-    std::vector<ItemRef> slot_initials, slot_items;
-    ir::Block head;
-    ir::Value* index = graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt), "i");
-    head.params.push_back(index);
-    bool again = false;
-    // Parameters belong to the body: what it does to them is no change of outer items.
-    journals_.emplace_back();
-    for (size_t i = 0; i < state.size(); ++i) {
-      const ir::Type seen = typing_.TypeOf(body->inputs()[i + 1],
-                                           {inside.begin(), inside.end()}, Typing::Hints(), false);
-      const ItemRef param = invariant.count(i) || state[i]->is_none()
-                                ? state[i]
-                                : LoopParam(state[i], seen, &head, &carried);
-      Define(body->inputs()[i + 1], param);
-      params.push_back(Snapshot(param));
-    }
-    slot_types.resize(slots.size());
-    for (size_t s = 0; s < slots.size(); ++s) {
-      slot_initials.push_back(SlotItem(slots[s]));
-      slot_items.push_back(LoopParam(slot_initials[s], slot_types[s], &head, &carried));
-      slot_params.push_back(Snapshot(slot_items[s]));
-    }
-    journals_.pop_back();
-    std::vector<ItemRef> kept;
-    for (size_t s = 0; s < slots.size(); ++s) {
-      kept.push_back(SlotItem(slots[s]));
-      SetSlot(slots[s], slot_items[s]);
-    }
-    contexts_.assign(inside.begin(), inside.end());
-    Define(body->inputs()[0], Leaf(index));
-    const auto restore = [&] {
-      contexts_ = outer_contexts;
-      for (size_t s = 0; s < slots.size(); ++s) SetSlot(slots[s], kept[s]);
-    };
-    try {
-      branch = ConvertLoopBody(node, index, done);
-    } catch (const NeedsValue& needs) {
-      restore();
-      MakeValue(node, needs.item);
-      continue;
-    } catch (...) {
-      restore();
-      throw;
-    }
-    std::vector<ItemRef> slot_results;
-    for (size_t s = 0; s < slots.size(); ++s) {
-      const Item::Content after = ContentAfter(branch, slots[s].holder);
-      slot_results.push_back(slots[s].holder->kind() == Item::Kind::kObject
-                                 ? after.attributes.at(slots[s].attribute)
-                                 : after.items.at(slots[s].index));
-    }
+  for (size_t s = 0; s < plan.slots.size(); ++s) {
+    attempt->slot_initials.push_back(SlotItem(plan.slots[s]));
+    attempt->slot_items.push_back(LoopParam(attempt->slot_initials[s], plan.slot_types[s],
+                                            &attempt->head, &attempt->carried));
+    attempt->slot_params.push_back(Snapshot(attempt->slot_items[s]));
+  }
+  journals_.pop_back();
+}
+
+bool Converter::TryLoop(const JitNode* node, const std::vector<int>& inside, int64_t done,
+                        const LoopPlan& plan, LoopAttempt* attempt) {
+  ir::Value* index = graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt), "i");
+  attempt->head.params.push_back(index);
+  AddLoopParams(node, inside, plan, attempt);
+  const std::vector<int> outer = std::exchange(contexts_, inside);
+  const auto set_slots = [&](const std::vector<ItemRef>& items) {
+    for (size_t s = 0; s < items.size(); ++s) SetSlot(plan.slots[s], items[s]);
+  };
+  set_slots(attempt->slot_items);
+  const auto restore = [&] {
+    contexts_ = outer;
+    set_slots(attempt->slot_initials);
+  };
+  Define(node->blocks()[0]->inputs()[0], Leaf(index));
+  try {
+    attempt->branch = ConvertLoopBody(node, index, done);
+  } catch (const NeedsValue& needs) {
     restore();
-    for (size_t s = 0; s < slot_results.size(); ++s) {
-      const ir::Type joined = JoinTypes(slot_types[s], TypeOfItem(*slot_results[s]));
-      again = again || joined.ToString() != slot_types[s].ToString();
-      slot_types[s] = joined;
-    }
-    if (branch.raises) Fail(node, "raises an error in every iteration");
-    for (const auto& [item, after] : branch.changed) {
-      again = AddSlots(node, item, after, &slots) || again;
-    }
-    for (size_t i = 0; i < state.size(); ++i) {
-      again = FitInitial(node, branch.outputs[i + 1], &state[i]) || again;
-      if (!invariant.count(i) && SameContent(*params[i], *branch.outputs[i + 1])) {
-        invariant.insert(i);
-        again = true;
-      }
-    }
-    if (again) continue;
-    branch.block->params = head.params;
-    branch.block->results.push_back(ToArg(*branch.outputs[0]));
-    bool whole = true;
-    for (size_t i = 0; i < state.size() && whole; ++i) {
-      if (invariant.count(i)) continue;
-      whole = CarriedResult(node, params[i], state[i], branch.outputs[i + 1], branch.block.get());
-    }
-    for (size_t s = 0; s < slots.size() && whole; ++s) {
-      whole = CarriedResult(node, slot_params[s], slot_initials[s], slot_results[s],
-                            branch.block.get());
-    }
-    if (!whole) continue;
-    std::vector<ir::Type> result_types;
-    for (size_t i = 1; i < branch.block->results.size(); ++i) {
-      result_types.push_back(TypeOfArg(branch.block->results[i]));
-      ir::Type& param = branch.block->params[i]->type;
-      if (param.is_list()) param = JoinTypes(param, result_types.back());
-    }
-    if (done > 0 && !trips.is_int()) {
-      ir::Node* rest = Emit(node, "aten::sub.int", {{"a", trips}, {"b", done}});
-      rest->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
-      trips = ir::Arg(rest->output());
-    }
-    ir::Node* loop = Emit(node, "prim::Loop",
-                          {{"max_trip_count", trips},
-                           {"cond", ToArg(*condition)},
-                           {"carried", std::move(carried)}});
-    loop->blocks.push_back(std::move(branch.block));
-    size_t next = 0;
-    for (size_t i = 0; i < state.size(); ++i) {
-      Define(node->outputs()[i], invariant.count(i)
-                                     ? state[i]
-                                     : LoopOutput(params[i], result_types, &next, loop));
-      if (Untrusted(node)) untrusted_values_.insert(node->outputs()[i]);
-    }
-    for (size_t s = 0; s < slots.size(); ++s) {
-      SetSlot(slots[s], LoopOutput(slot_params[s], result_types, &next, loop));
-    }
-    return;
+    MakeValue(node, needs.item);
+    return false;
+  } catch (...) {
+    restore();
+    throw;
   }
-  Fail(node, "carries values whose structure does not settle");
+  for (const Slot& slot : plan.slots) {
+    const Item::Content after = ContentAfter(attempt->branch, slot.holder);
+    attempt->slot_results.push_back(slot.holder->kind() == Item::Kind::kObject
+                                        ? after.attributes.at(slot.attribute)
+                                        : after.items.at(slot.index));
+  }
+  restore();
+  if (attempt->branch.raises) Fail(node, "raises an error in every iteration");
+  return true;
+}
+
+bool Converter::ChangePlan(const JitNode* node, const LoopAttempt& attempt, LoopPlan* plan) {
+  bool changed = false;
+  for (size_t s = 0; s < attempt.slot_results.size(); ++s) {
+    ir::Type& type = plan->slot_types[s];
+    ir::Type joined = JoinTypes(type, TypeOfItem(*attempt.slot_results[s]));
+    changed = changed || joined.ToString() != type.ToString();
+    type = std::move(joined);
+  }
+  for (const auto& [item, after] : attempt.branch.changed) {
+    changed = AddSlots(node, item, after, &plan->slots) || changed;
+  }
+  plan->slot_types.resize(plan->slots.size());
+  for (size_t i = 0; i < plan->state.size(); ++i) {
+    const ItemRef& result = attempt.branch.outputs[i + 1];
+    changed = FitInitial(node, result, &plan->state[i]) || changed;
+    if (!plan->invariant.count(i) && SameContent(*attempt.params[i], *result)) {
+      plan->invariant.insert(i);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+bool Converter::AddLoopResults(const JitNode* node, const LoopPlan& plan, LoopAttempt* attempt) {
+  const Branch& branch = attempt->branch;
+  ir::Block* block = branch.block.get();
+  block->params = attempt->head.params;
+  block->results.push_back(ToArg(*branch.outputs[0]));
+  for (size_t i = 0; i < plan.state.size(); ++i) {
+    if (!plan.invariant.count(i) && !CarriedResult(node, attempt->params[i], plan.state[i],
+                                                   branch.outputs[i + 1], block)) {
+      return false;
+    }
+  }
+  for (size_t s = 0; s < plan.slots.size(); ++s) {
+    if (!CarriedResult(node, attempt->slot_params[s], attempt->slot_initials[s],
+                       attempt->slot_results[s], block)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The iterations that were not unrolled.
+ir::Arg Converter::TripCount(const JitNode* node, int64_t done) {
+  ir::Arg trips = ToArg(*At(node->input(0)));
+  if (done == 0) return trips;
+  if (trips.is_int()) {
+    const bool counted = trips.as_int() < std::numeric_limits<int64_t>::max();
+    return counted ? ir::Arg(trips.as_int() - done) : trips;
+  }
+  ir::Node* rest = Emit(node, "aten::sub.int", {{"a", trips}, {"b", done}});
+  rest->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
+  return ir::Arg(rest->output());
+}
+
+void Converter::EmitLoop(const JitNode* node, const ItemRef& condition, int64_t done,
+                         const LoopPlan& plan, LoopAttempt* attempt) {
+  std::unique_ptr<ir::Block> block = std::move(attempt->branch.block);
+  std::vector<ir::Type> result_types;
+  for (size_t i = 1; i < block->results.size(); ++i) {
+    result_types.push_back(TypeOfArg(block->results[i]));
+    ir::Type& param = block->params[i]->type;
+    if (param.is_list()) param = JoinTypes(param, result_types.back());
+  }
+  const ir::Arg trips = TripCount(node, done);
+  ir::Node* loop = Emit(node, "prim::Loop",
+                        {{"max_trip_count", trips},
+                         {"cond", ToArg(*condition)},
+                         {"carried", std::move(attempt->carried)}});
+  loop->blocks.push_back(std::move(block));
+  size_t next = 0;
+  for (size_t i = 0; i < plan.state.size(); ++i) {
+    Define(node->outputs()[i], plan.invariant.count(i)
+                                   ? plan.state[i]
+                                   : LoopOutput(attempt->params[i], result_types, &next, loop));
+    if (Untrusted(node)) untrusted_values_.insert(node->outputs()[i]);
+  }
+  for (size_t s = 0; s < plan.slots.size(); ++s) {
+    SetSlot(plan.slots[s], LoopOutput(attempt->slot_params[s], result_types, &next, loop));
+  }
 }
 
 // The body with its counter, which goes on from the iterations that were unrolled before it.

@@ -87,6 +87,21 @@ class Converter {
     std::string attribute;  // kObject
     size_t index = 0;       // kDict
   };
+  // What a loop carries, as far as attempts at its body have shown.
+  struct LoopPlan {
+    std::vector<ItemRef> state;        // that of TorchScript, before the loop
+    std::set<size_t> invariant;        // of the state: what no iteration changes
+    std::vector<Slot> slots;
+    std::vector<ir::Type> slot_types;  // what an iteration leaves in them
+  };
+  struct LoopAttempt {
+    Branch branch;
+    ir::Block head;  // has the body's parameters
+    ir::Arg::List carried;
+    // As they are before the body, which may append to a parameter or make it a value.
+    std::vector<ItemRef> params, slot_params;
+    std::vector<ItemRef> slot_initials, slot_items, slot_results;  // before, in, after the body
+  };
 
   // converter.cc: blocks, plain operators, results.
   bool ConvertBlock(const JitBlock* block);
@@ -127,6 +142,19 @@ class Converter {
               int64_t* iteration, bool* raised);
   void ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> state,
                           const ItemRef& condition, int64_t done);
+  std::vector<int> LoopContexts(const JitNode* node, int64_t done) const;
+  void AddLoopParams(const JitNode* node, const std::vector<int>& inside, const LoopPlan& plan,
+                     LoopAttempt* attempt);
+  // False if something had to become a value first; the attempt is void then.
+  bool TryLoop(const JitNode* node, const std::vector<int>& inside, int64_t done,
+               const LoopPlan& plan, LoopAttempt* attempt);
+  // True if the attempt shows that the loop carries more, or in another form, than planned.
+  bool ChangePlan(const JitNode* node, const LoopAttempt& attempt, LoopPlan* plan);
+  // False as TryLoop.
+  bool AddLoopResults(const JitNode* node, const LoopPlan& plan, LoopAttempt* attempt);
+  ir::Arg TripCount(const JitNode* node, int64_t done);
+  void EmitLoop(const JitNode* node, const ItemRef& condition, int64_t done,
+                const LoopPlan& plan, LoopAttempt* attempt);
   Branch ConvertInner(const JitBlock* block);
   ItemRef MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b, Branch* branch_a,
                      Branch* branch_b, ir::Node* emitted);
