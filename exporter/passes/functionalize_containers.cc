@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -63,6 +65,14 @@ bool IsSortOfNumbers(const ir::Node& node) {
          reverse->is_bool();
 }
 
+ir::Value* EmitSort(const ir::Node& node, const ir::Arg& list, const ir::Type& type,
+                    Emitter emitter) {
+  const std::string overload = node.op.substr(node.base_op().size());
+  ir::Value* sorted = emitter.Emit("aten::sorted" + overload, {{"input", list}}, type);
+  if (!node.Find("reverse")->as_bool()) return sorted;
+  return emitter.Emit("prim::ListReverse", {{"self", sorted}}, type);
+}
+
 bool IsDictOverload(const ir::Node& node) {
   return absl::StrContains(node.op, ".Dict_") ||
          (!node.args.empty() && node.args[0].value.is_value() &&
@@ -70,6 +80,29 @@ bool IsDictOverload(const ir::Node& node) {
 }
 
 }  // namespace
+
+// The functional operator for a change of a list: its arguments stand in the same order.
+struct Functionalizer::ListChange {
+  absl::string_view op;
+  std::vector<absl::string_view> args;
+  size_t added = 0;  // the argument that the list gets an item from; 0: none
+};
+
+const Functionalizer::ListChange* Functionalizer::FindListChange(absl::string_view base) {
+  static const auto* const kChanges = new absl::flat_hash_map<absl::string_view, ListChange>{
+      {"aten::append", {"prim::ListAppend", {"self", "el"}, 1}},
+      {"aten::insert", {"prim::ListInsert", {"self", "idx", "el"}, 2}},
+      {"aten::_set_item", {"prim::ListSet", {"self", "idx", "el"}, 2}},
+      {"aten::extend", {"prim::ListExtend", {"self", "other"}, 1}},
+      {"aten::add_", {"prim::ListExtend", {"self", "other"}, 1}},
+      {"aten::reverse", {"prim::ListReverse", {"self"}}},
+      {"aten::mul_", {"aten::mul.left_t", {"l", "n"}}},
+      {"aten::Delete", {"prim::ListDelete", {"self", "idx"}}},
+      {"aten::pop", {"prim::ListPop", {"self", "idx"}}},
+  };
+  const auto it = kChanges->find(base);
+  return it == kChanges->end() ? nullptr : &it->second;
+}
 
 const ir::Arg::List* Functionalizer::KnownItems(const ir::Arg& container) const {
   if (container.is_list()) return &container.list();
@@ -335,66 +368,47 @@ bool Functionalizer::WriteKnownList(const ir::Node& node, Place* place) {
 
 // By a functional operator that gives the list's next value.
 bool Functionalizer::WriteUnknownList(const ir::Node& node, Place* place) {
-  const absl::string_view base = node.base_op();
-  const ir::Arg list = AsOneValue(PassRoot(place, node), place->type, node, "");
-  const auto arg = [&](size_t i) {
-    const ir::Arg& given = node.args[i].value;
-    return Read(given, node);
-  };
-  Emitter emitter = EmitterFor(node);
-  const ir::Type type = place->type;
-  ir::Value* next = nullptr;
-  ir::Arg::List added;
-  if (base == "aten::append") {
-    next = emitter.Emit("prim::ListAppend", {{"self", list}, {"el", arg(1)}}, type);
-    added = {node.args[1].value};
-  } else if (base == "aten::insert") {
-    next = emitter.Emit("prim::ListInsert", {{"self", list}, {"idx", arg(1)}, {"el", arg(2)}},
-                        type);
-    added = {node.args[2].value};
-  } else if (base == "aten::_set_item") {
-    next =
-        emitter.Emit("prim::ListSet", {{"self", list}, {"idx", arg(1)}, {"el", arg(2)}}, type);
-    added = {node.args[2].value};
-  } else if (base == "aten::extend" || node.op == "aten::add_.t") {
-    next = emitter.Emit("prim::ListExtend", {{"self", list}, {"other", arg(1)}}, type);
-    if (const ir::Arg::List* items = KnownItems(node.args[1].value)) added = *items;
-    added.push_back(node.args[1].value);
-  } else if (base == "aten::reverse") {
-    next = emitter.Emit("prim::ListReverse", {{"self", list}}, type);
-  } else if (base == "aten::sort" && IsSortOfNumbers(node)) {
-    next = emitter.Emit("aten::sorted" + node.op.substr(base.size()), {{"input", list}}, type);
-    if (node.Find("reverse")->as_bool()) {
-      next = emitter.Emit("prim::ListReverse", {{"self", next}}, type);
-    }
-  } else if (base == "aten::mul_") {
-    next = emitter.Emit("aten::mul.left_t", {{"l", list}, {"n", arg(1)}}, type);
-  } else if (base == "aten::Delete") {
-    next = emitter.Emit("prim::ListDelete", {{"self", list}, {"idx", arg(1)}}, type);
-  } else if (base == "aten::pop") {
-    const ir::Node* popped =
-        emitter.EmitNode("prim::ListPop", {{"self", list}, {"idx", arg(1)}},
-                         {node.output()->type, type});
-    next = popped->outputs[1];
-    if (IsTracked(node.output())) {
-      Place* item = memory_.NewRoot(node.output()->type, popped->outputs[0],
-                                    classes_.ClassOf(node.output()), {});
-      Bind(node.output(), item);
-      MayBeAnyOfClass(item);
-    } else {
-      renamed_.Set(node.output(), popped->outputs[0]);
-    }
-  } else if (base == "aten::clear") {
+  if (node.base_op() == "aten::clear") {
     SetItems(place, {});
     return true;
-  } else {
-    return false;
   }
-  const ir::Arg::List before = place->state.knows_items ? place->state.items : ir::Arg::List();
-  DependOnItems(place, before);
-  DependOnItems(place, added);
+  const ListChange* change = FindListChange(node.base_op());
+  const bool sort = IsSortOfNumbers(node);
+  if (change == nullptr && !sort) return false;
+  const ir::Arg list = AsOneValue(PassRoot(place, node), place->type, node, "");
+  ir::Value* next = sort ? EmitSort(node, list, place->type, EmitterFor(node))
+                         : EmitListChange(node, *change, list, place->type);
+  if (place->state.knows_items) DependOnItems(place, ir::Arg::List(place->state.items));
+  if (change != nullptr && change->added > 0) {
+    const ir::Arg added = node.args[change->added].value;
+    if (const ir::Arg::List* items = KnownItems(added)) DependOnItems(place, ir::Arg::List(*items));
+    DependOnItems(place, {added});
+  }
   memory_.SetRoot(place, next);
   return true;
+}
+
+ir::Value* Functionalizer::EmitListChange(const ir::Node& node, const ListChange& change,
+                                          const ir::Arg& list, const ir::Type& type) {
+  std::vector<ir::NamedArg> args = {{std::string(change.args[0]), list}};
+  for (size_t i = 1; i < change.args.size(); ++i) {
+    args.push_back({std::string(change.args[i]), Read(node.args[i].value, node)});
+  }
+  Emitter emitter = EmitterFor(node);
+  if (node.base_op() != "aten::pop") {
+    return emitter.Emit(change.op, std::move(args), type);
+  }
+  const ir::Node* popped =
+      emitter.EmitNode(change.op, std::move(args), {node.output()->type, type});
+  if (IsTracked(node.output())) {
+    Place* item = memory_.NewRoot(node.output()->type, popped->outputs[0],
+                                  classes_.ClassOf(node.output()), {});
+    Bind(node.output(), item);
+    MayBeAnyOfClass(item);
+  } else {
+    renamed_.Set(node.output(), popped->outputs[0]);
+  }
+  return popped->outputs[1];
 }
 
 bool Functionalizer::VisitContainerWrite(const ir::Node& node) {

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "exporter/passes/alias_classes.h"
 #include "exporter/passes/context.h"
 #include "exporter/passes/places.h"
@@ -87,6 +88,10 @@ class Functionalizer {
   bool WriteKnownList(const ir::Node& node, Place* place);
   bool WriteKnownDict(const ir::Node& node, Place* place);
   bool WriteUnknownList(const ir::Node& node, Place* place);
+  struct ListChange;
+  static const ListChange* FindListChange(absl::string_view base);
+  ir::Value* EmitListChange(const ir::Node& node, const ListChange& change, const ir::Arg& list,
+                            const ir::Type& type);
   void SetItems(Place* place, ir::Arg::List items);
   void FinishContainerWrite(const ir::Node& node);
 
