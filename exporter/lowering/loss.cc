@@ -172,19 +172,28 @@ void MarginRankingLoss(Op& op) {
   op.Return(Reduced(op, Positive(b, margin)));
 }
 
-// Products of integers are taken in their own type, and summed in int64.
+// Products are taken in the type of their operands, those of integers summed in int64. Sizes are in
+// PyTorch's default type then, which all of the loss is in where both operands are integers.
 void CosineEmbeddingLoss(Op& op) {
   Builder& b = op.b;
-  const DType dtype = op.OutDType(), own = op.ResultType({"input1", "input2"});
-  const Val x = op.Tensor("input1", own), y = op.Tensor("input2", own);
+  const DType dtype = op.OutDType(), common = op.ResultType({"input1", "input2"});
+  const Val x = op.Tensor("input1"), y = op.Tensor("input2");
   const Val target = op.Tensor("target", dtype);
+  const DType of_integers = ir::IsFloat(common) ? DType::kFloat32 : dtype;
   const auto dot = [&](Val v, Val w) {
-    const Val products = b.Cast(b.Mul(v, w), ir::IsFloat(own) ? dtype : DType::kInt64);
-    return b.Cast(b.Reduce("ReduceSum", products, {target.rank()}, /*keepdims=*/false), dtype);
+    const Val product = b.Mul(v, w);
+    const bool exact = !ir::IsFloat(product.dtype());
+    const Val terms = exact ? b.Cast(product, DType::kInt64) : product;
+    const Val sum = b.Reduce("ReduceSum", terms, {target.rank()}, /*keepdims=*/false);
+    return exact ? b.Cast(sum, of_integers) : sum;
   };
-  const Val eps = b.Scalar(1e-12, dtype), one = b.Scalar(1, dtype), zero = b.Scalar(0, dtype);
-  const Val sizes = b.Mul(b.Add(dot(x, x), eps), b.Add(dot(y, y), eps));
-  const Val cosine = b.Div(dot(x, y), b.Unary("Sqrt", sizes));
+  const auto size = [&](Val v) {
+    const Val square = dot(v, v);
+    return b.Cast(b.Add(square, b.Scalar(1e-12, square.dtype())), dtype);
+  };
+  const Val one = b.Scalar(1, dtype), zero = b.Scalar(0, dtype);
+  const Val together = b.Cast(dot(b.Cast(x, common), b.Cast(y, common)), dtype);
+  const Val cosine = b.Div(together, b.Unary("Sqrt", b.Mul(size(x), size(y))));
   const Val apart = Positive(b, b.Sub(cosine, op.Scalar("margin", dtype)));
   const Val losses = b.Add(b.Where(b.Equal(target, one), b.Sub(one, cosine), zero),
                            b.Where(b.Equal(target, b.Scalar(-1, dtype)), apart, zero));

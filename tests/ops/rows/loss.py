@@ -49,6 +49,9 @@ ROWS = [
     # unsigned integers wrap round before they become floats
     *[Case(f"margin_ranking_{dtype}", lambda x, y, t: F.margin_ranking_loss(x, y, t, margin=0.5, reduction="none"),
            [T(dtype, 4, 5, high=200, N=0), T(dtype, 4, 5, high=200, N=0), T(dtype, 4, 5, high=9, N=0)]) for dtype in ("u8", "i32")],
+    *[Case(f"cosine_embedding_{t}_{u}", lambda x, y: F.cosine_embedding_loss(x, y, torch.tensor([1, -1, 1, -1]), reduction="none"),
+           [T(t, 4, 5, low=1, high=100), T(u, 4, 5, low=1, high=9)], tol=(1e-3, 1e-3) if "f16" in (t, u) else None)
+      for t, u in (("u8", "i64"), ("i16", "f64"), ("f16", "f32"), ("u8", "f16"))],
     Case("cosine_embedding_u8", lambda x, y, t: F.cosine_embedding_loss(x, y, t, reduction="none"),
          [T("u8", 4, 5, high=90, N=0), T("u8", 4, 5, high=90, N=0), T("u8", 4, high=2, N=0)]),
     Case("triplet_u8", lambda a, p, n: F.triplet_margin_loss(a, p, n, swap=True, reduction="none"),
