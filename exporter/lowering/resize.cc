@@ -39,6 +39,7 @@ struct Axis {
   bool sized = false;              // by the program; else floor(size · factor)
   std::optional<double> factor;    // the coordinates', where it is given
   std::optional<double> ratio;     // to / from, where it is known
+  bool may_stay = false;           // where from == to, which the model will tell, factor is 1
 };
 
 // ---------------------------------------------------------------- arguments
@@ -104,6 +105,24 @@ std::vector<Axis> ReadAxes(Op& op, Val x) {
   return axes;
 }
 
+// Whether the size may stay as it is; but a size of 1, which more factors leave, needs no care.
+bool MayKeepSize(const Axis& axis) {
+  if (axis.ratio) return axis.ratio == 1;
+  return axis.sized || (axis.factor > 1 && axis.factor < 1.5);
+}
+
+// PyTorch copies along an axis whose size stays as it is, whatever its factor.
+void CopyWhereSizesStay(std::vector<Axis>& axes) {
+  for (Axis& axis : axes) {
+    if (!axis.factor || !MayKeepSize(axis)) continue;
+    if (axis.ratio) {
+      axis.factor = 1;
+    } else {
+      axis.may_stay = true;
+    }
+  }
+}
+
 // ---------------------------------------------------------------- by Resize
 
 // Whether the nearest pixels by PyTorch's float32 factor 1 / ratio are those by the ratio itself.
@@ -164,6 +183,9 @@ TargetInputs ResizeTarget(Builder& b, Val x, const std::vector<Axis>& axes,
     return ByScales(b, scales);
   }
   if (how.align_corners) return BySizes(b, x, axes);
+  if (!all([](const Axis& axis) { return !axis.may_stay; })) return {};
+  // ONNX Runtime copies where no size changes.
+  if (all(MayKeepSize) && !all(SizesGiveFactor)) return {};
   if (all(ScalesGiveSize)) {
     for (const Axis& axis : axes) scales.push_back(*axis.factor);
     return ByScales(b, scales);
@@ -203,13 +225,20 @@ Val Resize(Builder& b, Val x, TargetInputs target, const Interpolation& how) {
 
 // ---------------------------------------------------------------- by Gather
 
+// What one step in the result is in the source.
+Expr StepOf(const Axis& axis, Expr from, Expr to) {
+  if (!axis.factor) return from / to;
+  const Expr step = from.Number(1 / *axis.factor);
+  return axis.may_stay ? Select(from == to, 1, step) : step;
+}
+
 // Positions in the source of each target position along an axis.
 Expr SourcePositions(Builder& b, Val x, const Axis& axis, const Interpolation& how, DType dtype) {
   const auto number = [&](Val size) { return Expr(b, b.Cast(size, dtype)); };
   const Expr position = number(Iota(b, axis.size));
   const Expr from = number(b.Size(x, axis.index)), to = number(axis.size);
   if (how.align_corners) return position * ((from - 1) / Max(to - 1, 1));
-  const Expr scale = axis.factor ? from.Number(1 / *axis.factor) : from / to;
+  const Expr scale = StepOf(axis, from, to);
   if (how.mode == Mode::kNearest) return (how.exact ? position + 0.5 : position) * scale;
   return (position + 0.5) * scale - 0.5;
 }
@@ -363,9 +392,7 @@ Val AntialiasWeights(Builder& b, Val x, const Axis& axis, const Interpolation& h
   const Val size = b.Size(x, axis.index);
   const Expr from = number(size), to = number(axis.size);
   const Expr corners = Select(to > 1, (from - 1) / Max(to - 1, 1), 0);
-  const Expr scale = how.align_corners ? corners
-                     : axis.factor     ? from.Number(1 / *axis.factor)
-                                       : from / to;
+  const Expr scale = how.align_corners ? corners : StepOf(axis, from, to);
   const Expr width = Max(scale, 1), support = width * (how.mode == Mode::kLinear ? 1.0 : 2.0);
   const Expr center = (number(b.Unsqueeze(Iota(b, axis.size), {1})) + 0.5) * scale;
   const Expr place = number(b.Unsqueeze(Iota(b, size), {0}));
@@ -405,10 +432,13 @@ void Interpolate(Op& op, Interpolation how) {
   const Val x = op.Tensor(op.node.Find("input") ? "input" : "self");
   if (!x || !op.Require(x.rank() >= 3, "the rank of the operand is not known")) return;
   if (op.node.Find("align_corners") != nullptr) how.align_corners = op.Bool("align_corners");
-  const std::vector<Axis> axes = ReadAxes(op, x);
+  std::vector<Axis> axes = ReadAxes(op, x);
   if (op.failed()) return;
   const bool bytes = x.dtype() == DType::kUInt8;
   const bool image = bytes && axes.size() == 2 && how.mode != Mode::kNearest;
+  // Not so the nearest pixels, nor bicubic interpolation of floats.
+  const bool copies = how.mode == Mode::kLinear || how.antialias || image;
+  if (copies && !how.align_corners) CopyWhereSizesStay(axes);
   const bool native = !image && b.opset() >= (how.antialias ? 18 : 11) &&
                       !(how.antialias && how.align_corners);
   const TargetInputs target = native ? ResizeTarget(b, x, axes, how) : TargetInputs();

@@ -130,6 +130,17 @@ ROWS = [
     Case("bilinear_f16_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bilinear"), [T("f16", 1, 2, 11, 13, H=2)]),
     Case("bilinear_corners_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bilinear", align_corners=True),
          [T("f32", 1, 2, 87, 5, H=2)], tol=(1e-3, 1e-4)),
+    # a factor that leaves a size as it is: copied, but for bicubic interpolation of floats
+    *[Case(f"{m}_unmoved_{t}{'_antialias' if a else ''}", lambda x, y, m=m, a=a: (
+               F.interpolate(x, scale_factor=1.1, mode=m, antialias=a), F.interpolate(y, scale_factor=1.05, mode=m, antialias=a)),
+           [T(t, 1, 6, 5, 5, low=0, high=256), T(t, 1, 3, 9, 25, low=0, high=256)], tol=None if t == "u8" else (1e-4, 1e-2))
+      for m in ("bilinear", "bicubic") for t in ("u8", "f32") for a in (False, True)],
+    *[Case(f"{m}_may_stay_{t}{'_antialias' if a else ''}", lambda x, m=m, a=a: F.interpolate(x, scale_factor=1.25, mode=m, antialias=a),
+           [T(t, 1, 3, 3, 2, low=0, high=256, H=2, W=3)], tol=None if t == "u8" else (1e-4, 1e-2), modes=("export", "trace"))
+      for m in ("bilinear", "bicubic") for t in ("u8", "f32") for a in (False, True)],
+    Case("linear_unmoved", lambda x: F.interpolate(x, scale_factor=1.1, mode="linear"), [T("f32", 1, 2, 9)]),
+    Case("trilinear_unmoved", lambda x: F.interpolate(x, scale_factor=(1.1, 1, 1.7), mode="trilinear"), [T("f32", 1, 2, 9, 4, 5)],
+         tol=(1e-4, 1e-5)),
     Case("bicubic_antialias_factor", lambda x: F.interpolate(x, scale_factor=0.7, mode="bicubic", antialias=True),
          [T("f32", 1, 2, 11, 13)], tol=(1e-3, 1e-4)),
 ]
