@@ -121,24 +121,6 @@ void AdaptiveAveragePool(Op& op) {
 
 // ---------------------------------------------------------------- max
 
-// Along the last axis: the position of the last NaN, or else of the first of the largest.
-Val PositionOfLargest(Builder& b, Val x) {
-  const int axis = x.rank() - 1;
-  const Val best = b.ArgMax(x, axis, /*keepdims=*/true);
-  if (!ir::IsFloat(x.dtype())) return best;
-  const Val nan_places = b.Where(b.Unary("IsNaN", x), IotaLike(b, x, axis), b.Int(-1));
-  const Val last_nan = b.Reduce("ReduceMax", nan_places, {axis}, /*keepdims=*/true);
-  return b.Where(b.Less(last_nan, b.Int(0)), best, last_nan);
-}
-
-// The largest along the last axis, and its index among `indices` of the same shape.
-Vals LargestOf(Builder& b, Val windows, Val indices) {
-  const int axis = windows.rank() - 1;
-  const Val best = PositionOfLargest(b, windows);
-  const auto at_best = [&](Val x) { return b.Squeeze(b.GatherElements(x, best, axis), {axis}); };
-  return {at_best(windows), at_best(indices)};
-}
-
 // 0, 2, … and then 1, 3, …: of n pairs of axes, behind the first `before`.
 Ints PairsApart(int n, int before) {
   Ints perm(before);
@@ -231,8 +213,8 @@ void FractionalMaxPool(Op& op) {
     Vals sizes = {b.Size(x, 0), b.Size(x, 1)};
     sizes.insert(sizes.end(), counts.begin(), counts.end());
     sizes.push_back(b.Int(-1));
-    const Val windows = b.GatherElements(b.Reshape(x, b.Vector(plane)),
-                                         b.Reshape(index, b.Vector(plane)), 2);
+    const Val windows = GatherAlong(b, b.Reshape(x, b.Vector(plane)), 2,
+                                    b.Reshape(index, b.Vector(plane)));
     const Val shape = b.Vector(sizes);
     return LargestOf(b, b.Reshape(windows, shape), b.Reshape(index, shape));
   }));
@@ -247,11 +229,11 @@ const Family kAdaptivePool = {"adaptive_pool", {
     {"aten::_adaptive_avg_pool2d", AdaptiveAveragePool<2>},
     {"aten::adaptive_avg_pool3d", AdaptiveAveragePool<3>},
     {"aten::_adaptive_avg_pool3d", AdaptiveAveragePool<3>},
-    {"aten::adaptive_max_pool1d", AdaptiveMaxPool<1>, 11},
-    {"aten::adaptive_max_pool2d", AdaptiveMaxPool<2>, 11},
-    {"aten::adaptive_max_pool3d", AdaptiveMaxPool<3>, 11},
-    {"aten::fractional_max_pool2d", FractionalMaxPool<2>, 11},
-    {"aten::fractional_max_pool3d", FractionalMaxPool<3>, 11},
+    {"aten::adaptive_max_pool1d", AdaptiveMaxPool<1>},
+    {"aten::adaptive_max_pool2d", AdaptiveMaxPool<2>},
+    {"aten::adaptive_max_pool3d", AdaptiveMaxPool<3>},
+    {"aten::fractional_max_pool2d", FractionalMaxPool<2>},
+    {"aten::fractional_max_pool3d", FractionalMaxPool<3>},
 }};
 
 }  // namespace rules_onnx::lowering

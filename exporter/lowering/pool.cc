@@ -115,23 +115,32 @@ Sliding SlidingOf(const Window& w) { return {w.kernel, w.stride, w.dilation}; }
 
 // ---------------------------------------------------------------- max
 
-// ONNX pools no int64.
+// The index of each element of each window in a plane, [1, 1, n…, k]; −1 in the padding.
+Val IndicesInPlane(Builder& b, Val x, const Window& w, const Ending& ending) {
+  Vals plane = {b.Int(1), b.Int(1)};
+  for (size_t i = 0; i < w.rank(); ++i) plane.push_back(b.Size(x, 2 + static_cast<int>(i)));
+  const Val index = b.Reshape(Iota(b, Product(b, plane)), b.Vector(plane));
+  return SlidingWindows(b, Padded(b, index, w.padding, ending.pads, b.Int(-1)), SlidingOf(w));
+}
+
+// By windows as an axis of their own: for int64, which ONNX does not pool, and what MaxPool does not
+// give the indices of.
 Vals MaxPoolOfWindows(Op& op, Val x, const Window& w, bool indices) {
   Builder& b = op.b;
   const Ending ending = EndingOf(op, w, x);
-  const auto windows = [&](Val v, Val fill) {
-    return SlidingWindows(b, Padded(b, v, w.padding, ending.pads, fill), SlidingOf(w));
-  };
-  const Val values = windows(x, Lowest(b, x.dtype()));
+  const Val padded = Padded(b, x, w.padding, ending.pads, Lowest(b, x.dtype()));
+  const Val values = SlidingWindows(b, padded, SlidingOf(w));
   const int axis = static_cast<int>(w.rank()) + 2;
-  const Val largest = CutTo(b, b.Reduce("ReduceMax", values, {axis}, /*keepdims=*/false), ending);
-  if (!indices) return {largest};
-  Vals plane = {b.Int(1), b.Int(1)};
-  for (size_t i = 0; i < w.rank(); ++i) plane.push_back(b.Size(x, 2 + static_cast<int>(i)));
-  const Val places = windows(b.Reshape(Iota(b, Product(b, plane)), b.Vector(plane)), b.Int(0));
-  const Val best = b.ArgMax(values, axis, /*keepdims=*/true);
-  const Val index = b.GatherElements(b.Expand(places, b.ShapeOf(values)), best, axis);
-  return {largest, CutTo(b, b.Squeeze(index, {axis}), ending)};
+  if (!indices) {
+    return {CutTo(b, b.Reduce("ReduceMax", values, {axis}, /*keepdims=*/false), ending)};
+  }
+  const Val places = IndicesInPlane(b, x, w, ending);
+  const Vals best = LargestOf(b, values, b.Expand(places, b.ShapeOf(values)));
+  // Where all are as low as the padding, PyTorch takes the first in the plane.
+  const Val in_plane = b.Where(b.Less(places, b.Int(0)), Highest(b, DType::kInt64), places);
+  const Val first = b.Reduce("ReduceMin", in_plane, {axis}, /*keepdims=*/false);
+  const Val index = b.Where(b.Less(best[1], b.Int(0)), first, best[1]);
+  return {CutTo(b, best[0], ending), CutTo(b, index, ending)};
 }
 
 Vals MaxPoolOf(Op& op, Val x, const Window& w, bool indices) {
@@ -140,7 +149,7 @@ Vals MaxPoolOf(Op& op, Val x, const Window& w, bool indices) {
   const Ending ending = EndingOf(op, w, x);
   Ints pads = Joined(w.padding, ending.pads);
   if (PadsExceedKernel(w, ending)) {
-    if (!op.Require(!indices, "indices of this pooling in ceil mode need fixed sizes")) return {};
+    if (indices) return MaxPoolOfWindows(op, x, w, indices);
     x = Padded(b, x, w.padding, ending.pads, Lowest(b, x.dtype()));
     std::fill(pads.begin(), pads.end(), 0);
   }
@@ -276,6 +285,19 @@ void AveragePool(Op& op) {
 }
 
 }  // namespace
+
+Vals LargestOf(Builder& b, Val windows, Val indices) {
+  const int axis = windows.rank() - 1;
+  Val best = b.ArgMax(windows, axis, /*keepdims=*/true);
+  if (ir::IsFloat(windows.dtype())) {
+    const Val is_nan = b.Unary("IsNaN", windows);
+    const Val nan_places = b.Where(is_nan, IotaLike(b, windows, axis), b.Int(-1));
+    const Val last_nan = b.Reduce("ReduceMax", nan_places, {axis}, /*keepdims=*/true);
+    best = b.Where(b.Less(last_nan, b.Int(0)), best, last_nan);
+  }
+  const auto at_best = [&](Val x) { return b.Squeeze(GatherAlong(b, x, axis, best), {axis}); };
+  return {at_best(windows), at_best(indices)};
+}
 
 extern const Family kPool;
 const Family kPool = {"pool", {

@@ -15,6 +15,10 @@ Vals Batched(Builder& b, Val x, int spatial, Pool pool) {
   return results;
 }
 
+// Along the last axis: the value that PyTorch's max pooling takes, which is the last NaN, or else the
+// first of the largest, and its index among `indices` of the same shape.
+Vals LargestOf(Builder& b, Val windows, Val indices);
+
 }  // namespace rules_onnx::lowering
 
 #endif  // RULES_ONNX_EXPORTER_LOWERING_POOL_H_

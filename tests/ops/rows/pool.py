@@ -50,6 +50,11 @@ ROWS = [
          [T("i64", 1, 2, 5, 6, 7, low=-9, high=9, D=2)], since=11),
     Case("max_indices_ceil_i64", lambda x: F.max_pool2d(x, 2, 2, ceil_mode=True, return_indices=True), [INTEGERS],
          modes=ROUNDED, since=11),
+    Case("max_indices_i64", lambda x: F.max_pool2d(x, 3, 2, return_indices=True), [T("i64", 2, 3, 9, 10, low=-9, high=9, N=0, H=2)]),
+    Case("max_indices_lowest_i64", lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True),
+         [torch.where(torch.arange(30).reshape(1, 1, 5, 6) == 17, 3, -2**63)], since=11),
+    Case("max_indices_ceil_sparse", lambda x: F.max_pool2d(torch.where(x > 3, float("nan"), x), 2, 3, ceil_mode=True, return_indices=True),
+         [IMAGE], modes=("trace",), since=11),
     *[Case(f"max_{dtype}", lambda x: F.max_pool2d(x, 3, 2, 1), [T(dtype, 2, 3, 9, 10, low=-99, high=99, N=0, H=2)])
       for dtype in ("i8", "u8", "i16", "i32")],
     Case("max1d", lambda x: F.max_pool1d(x, 3, 2, 1), [LINE], modes=ROUNDED),
@@ -70,17 +75,17 @@ ROWS = [
     Case("adaptive_avg_fixed_uneven", lambda x: F.adaptive_avg_pool2d(x, (4, 7)), [FIXED], tol=(1e-4, 1e-5)),
     Case("adaptive_avg1d", lambda x: F.adaptive_avg_pool1d(x, 4), [LINE], tol=(1e-4, 1e-5)),
     Case("adaptive_avg3d", lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)), [T("f32", 1, 2, 5, 6, 7)], tol=(1e-4, 1e-5)),
-    *[Case(f"adaptive_max_{i}", lambda x, s=size: F.adaptive_max_pool2d(x, s, return_indices=True), [IMAGE], since=11)
+    *[Case(f"adaptive_max_{i}", lambda x, s=size: F.adaptive_max_pool2d(x, s, return_indices=True), [IMAGE])
       for i, size in enumerate([1, (3, 5), (4, 7)])],
-    Case("adaptive_max1d", lambda x: F.adaptive_max_pool1d(x, 4), [LINE], since=11),
-    Case("adaptive_max3d", lambda x: F.adaptive_max_pool3d(x, (2, 3, 4)), [T("f32", 1, 2, 5, 6, 7)], since=11),
+    Case("adaptive_max1d", lambda x: F.adaptive_max_pool1d(x, 4), [LINE]),
+    Case("adaptive_max3d", lambda x: F.adaptive_max_pool3d(x, (2, 3, 4)), [T("f32", 1, 2, 5, 6, 7)]),
     *[Case(f"fractional{n}d", lambda x, r, n=n, s=size: getattr(torch.ops.aten, f"fractional_max_pool{n}d")(x, [2, 3, 2][:n], s, r),
-           [T("f32", 2, 3, *(9, 10, 8)[:n]), T("f32", 2, 3, n, low=0, high=1)], since=11)
+           [T("f32", 2, 3, *(9, 10, 8)[:n]), T("f32", 2, 3, n, low=0, high=1)])
       for n, size in ((2, (4, 5)), (3, (5, 3, 1)))],
     Case("fractional_plane", lambda x, r: torch.ops.aten.fractional_max_pool2d(x, 2, [3, 4], r),
-         [T("f32", 3, 9, 10, H=1), T("f32", 1, 3, 2, low=0, high=1)], since=11),
+         [T("f32", 3, 9, 10, H=1), T("f32", 1, 3, 2, low=0, high=1)]),
     Case("fractional_nan", lambda x, r: torch.ops.aten.fractional_max_pool2d(torch.where(x > 3, float("nan"), x), 3, [3, 4], r),
-         [T("f32", 2, 3, 9, 10), T("f32", 2, 3, 2, low=0, high=1)], since=11),
+         [T("f32", 2, 3, 9, 10), T("f32", 2, 3, 2, low=0, high=1)]),
     # interpolation
     resize("nearest_size", size=(7, 13)),
     resize("nearest_scale", scale_factor=(1.7, 0.6)),
@@ -110,7 +115,7 @@ ROWS = [
     Case("adaptive_avg_infinite", lambda x: F.adaptive_avg_pool1d(torch.where(x > 3, float("inf"), x), 4), [LINE]),
     Case("adaptive_avg_f16", lambda x: F.adaptive_avg_pool2d(x, (2, 3)), [T("f16", 2, 3, 9, 50, low=3e4, high=6e4, N=0)]),
     Case("adaptive_max_nan", lambda x: F.adaptive_max_pool2d(torch.where(x > 3, float("nan"), x), (3, 4), return_indices=True),
-         [IMAGE], since=11),
+         [IMAGE]),
     # sizes of which float32 factors make another one, and positions that they round off a pixel's edge
     *[Case(f"{m.replace('-', '_')}_factor", lambda x, m=m: (F.interpolate(x, scale_factor=0.7, mode=m),
                                                            F.interpolate(x, scale_factor=1.3, mode=m)),
