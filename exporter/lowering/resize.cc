@@ -285,8 +285,7 @@ bool Stays(const Axis& axis) { return axis.ratio == 1.0 && axis.factor.value_or(
 Val InterpolateByGather(Op& op, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
   Builder& b = op.b;
   const bool moves = how.mode == Mode::kNearest;
-  if (!op.Require(moves || ir::IsFloat(x.dtype()),
-                  "interpolation between integers needs fixed sizes")) {
+  if (!op.Require(moves || ir::IsFloat(x.dtype()), "PyTorch does not interpolate this dtype")) {
     return {};
   }
   Val y = moves ? x : b.Cast(x, Wide(x.dtype()));
