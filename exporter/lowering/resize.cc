@@ -253,31 +253,48 @@ std::vector<Expr> CubicWeights(Expr t) {
           CubicFar(2 - t, kCubic)};
 }
 
-Val InterpolateAlong(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
-  const DType dtype = x.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  const Expr source = SourcePositions(b, x, axis, how, dtype);
-  const Val last = b.Sub(b.Size(x, axis.index), b.Int(1));
-  const auto at = [&](Val place, int64_t offset) {
-    const Val index = b.Clip(b.Add(place, b.Int(offset)), b.Int(0), last);
-    return b.Gather(x, index, axis.index);
-  };
-  if (how.mode == Mode::kNearest) {
-    // PyTorch rounds to float32 before it rounds down.
-    const Val floor = b.Unary("Floor", b.Cast(source.val(), DType::kFloat32));
-    return at(b.Cast(floor, DType::kInt64), 0);
-  }
-  const Expr floor = Floor(source);
-  const Val place = b.Cast(floor.val(), DType::kInt64);
-  const Expr t = source - floor;
+// Elements along an axis that make one of the result, and their weights; all 1-D. What lies outside
+// is the element at the edge.
+struct Taps {
+  Vals places, weights;
+};
+
+// PyTorch rounds positions to float32 before it rounds them down.
+Taps TapsOf(Builder& b, Val x, const Axis& axis, const Interpolation& how, DType dtype) {
   const bool linear = how.mode == Mode::kLinear;
-  const std::vector<Expr> weights = linear ? std::vector<Expr>{1 - t, t} : CubicWeights(t);
-  Val sum;
+  const Val last = b.Sub(b.Size(x, axis.index), b.Int(1));
+  Expr source = SourcePositions(b, x, axis, how, dtype);
+  if (linear) source = Max(source, 0);
+  const Val floor = b.Unary("Floor", b.Cast(source.val(), DType::kFloat32));
+  const Val place = b.Min(b.Cast(floor, DType::kInt64), last);
+  if (how.mode == Mode::kNearest) return {{place}, {}};
+  const Expr t = Min(Max(source - Expr(b, b.Cast(place, dtype)), 0), 1);
+  const auto weights = linear ? std::vector<Expr>{1 - t, t} : CubicWeights(t);
+  Taps taps;
   for (size_t i = 0; i < weights.size(); ++i) {
-    const Val weight = AlongAxis(b, weights[i].val(), axis.index, x.rank());
-    const Val term = b.Mul(at(place, static_cast<int64_t>(i) - (linear ? 0 : 1)), weight);
+    const Val offset = b.Int(static_cast<int64_t>(i) - (linear ? 0 : 1));
+    taps.places.push_back(b.Clip(b.Add(place, offset), b.Int(0), last));
+    taps.weights.push_back(weights[i].val());
+  }
+  return taps;
+}
+
+// The sum of x's elements at the taps' places times weights, theirs or others.
+Val Weighted(Builder& b, Val x, int axis, const Vals& places, const Vals& weights) {
+  Val sum;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Val weight = AlongAxis(b, weights[i], axis, x.rank());
+    const Val term = b.Mul(b.Gather(x, places[i], axis), weight);
     sum = sum ? b.Add(sum, term) : term;
   }
   return sum;
+}
+
+Val InterpolateAlong(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
+  const DType dtype = x.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  const Taps taps = TapsOf(b, x, axis, how, dtype);
+  if (how.mode == Mode::kNearest) return b.Gather(x, taps.places[0], axis.index);
+  return Weighted(b, x, axis.index, taps.places, taps.weights);
 }
 
 bool Stays(const Axis& axis) { return axis.ratio == 1.0 && axis.factor.value_or(1) == 1; }
@@ -300,36 +317,20 @@ Val InterpolateByGather(Op& op, Val x, const std::vector<Axis>& axes, const Inte
 // PyTorch interpolates images of bytes in integers: with weights of 16 bits along one axis after the
 // other, from the last one on, and bytes in between.
 
-// Elements along an axis that make one of the result, and their weights in float64; all 1-D. What
-// lies outside is the element at the edge, whose weights are added up in the last of its entries.
-struct Taps {
-  Vals places, weights;
-};
-
-Taps TapsOf(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
-  const bool linear = how.mode == Mode::kLinear;
-  const Val last = b.Sub(b.Size(x, axis.index), b.Int(1));
-  Expr source = SourcePositions(b, x, axis, how, DType::kFloat64);
-  if (linear) source = Max(source, 0);
-  const Val floor = b.Unary("Floor", b.Cast(source.val(), DType::kFloat32));
-  const Val place = b.Min(b.Cast(floor, DType::kInt64), last);
-  const Expr t = Min(Max(source - Expr(b, b.Cast(place, DType::kFloat64)), 0), 1);
-  const auto weights = linear ? std::vector<Expr>{1 - t, t} : CubicWeights(t);
-  Taps taps;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const Val offset = b.Int(static_cast<int64_t>(i) - (linear ? 0 : 1));
-    const Val here = b.Clip(b.Add(place, offset), b.Int(0), last);
-    Expr weight = weights[i];
+// Weights of taps at one place, those at an edge, added up in the last of them.
+Vals AddedUp(Builder& b, const Taps& taps) {
+  Vals weights;
+  for (size_t i = 0; i < taps.places.size(); ++i) {
+    Expr weight(b, taps.weights[i]);
     if (i > 0) {
-      const Val same = b.Equal(here, taps.places.back());
-      const Expr before(b, taps.weights.back());
+      const Val same = b.Equal(taps.places[i], taps.places[i - 1]);
+      const Expr before(b, weights.back());
       weight = weight + Select(same, before, 0);
-      taps.weights.back() = Select(same, 0, before).val();
+      weights.back() = Select(same, 0, before).val();
     }
-    taps.places.push_back(here);
-    taps.weights.push_back(weight.val());
+    weights.push_back(weight.val());
   }
-  return taps;
+  return weights;
 }
 
 // Weights in 16 bits, as int32, and what they are multiplied by: the largest power of 2 up to 2^22
@@ -363,15 +364,9 @@ Val ByteOf(Builder& b, Val sum, Val unit) {
 }
 
 Val BytesAlong(Builder& b, Val x, const Axis& axis, const Interpolation& how) {
-  const Taps taps = TapsOf(b, x, axis, how);
-  const ByteWeights w = InBytes(b, taps.weights);
-  Val sum;
-  for (size_t i = 0; i < taps.places.size(); ++i) {
-    const Val weight = AlongAxis(b, w.weights[i], axis.index, x.rank());
-    const Val term = b.Mul(b.Gather(x, taps.places[i], axis.index), weight);
-    sum = sum ? b.Add(sum, term) : term;
-  }
-  return ByteOf(b, sum, w.unit);
+  const Taps taps = TapsOf(b, x, axis, how, DType::kFloat64);
+  const ByteWeights w = InBytes(b, AddedUp(b, taps));
+  return ByteOf(b, Weighted(b, x, axis.index, taps.places, w.weights), w.unit);
 }
 
 Val InterpolateBytes(Builder& b, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
