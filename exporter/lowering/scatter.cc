@@ -3,7 +3,6 @@
 #include <limits>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
@@ -49,23 +48,6 @@ void ReturnLikeSelf(Op& op, Val result) {
 
 // ---------------------------------------------------------------- reductions
 
-// PyTorch's names → ONNX's; "mean" has none.
-std::string Reduction(Op& op, const std::string& name) {
-  if (name == "add" || name == "sum" || name == "mean") return "add";
-  if (name == "multiply" || name == "prod") return "mul";
-  if (name == "amax") return "max";
-  if (name == "amin") return "min";
-  op.Fail(absl::StrCat("reduction ", name, " is unknown"));
-  return "none";
-}
-
-// The value that changes no result of the reduction.
-Val Neutral(Builder& b, const std::string& reduction, DType dtype) {
-  if (reduction == "max") return Lowest(b, dtype);
-  if (reduction == "min") return Highest(b, dtype);
-  return b.ScalarInt(reduction == "mul" ? 1 : 0, dtype);
-}
-
 // How many values each element of the mean is made of: those written, and its own.
 Val Counts(Builder& b, const Scattered& s, bool include_self) {
   const Val start = Filled(b, b.ShapeOf(s.x), b.Int(include_self ? 1 : 0));
@@ -75,7 +57,7 @@ Val Counts(Builder& b, const Scattered& s, bool include_self) {
 
 Val Reduced(Op& op, const Scattered& s, const std::string& name, bool include_self) {
   Builder& b = op.b;
-  const std::string reduction = Reduction(op, name);
+  const std::string reduction = ScatterReduction(op, name);
   if (!s.x || !s.index || !s.src || op.failed()) return {};
   Val base = s.x;
   if (!include_self) {

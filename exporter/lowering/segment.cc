@@ -2,7 +2,6 @@
 #include <functional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/loop.h"
 #include "exporter/lowering/registry.h"
@@ -46,29 +45,6 @@ Val SegmentOfEach(Builder& b, const Segments& s, Val n, int axis) {
   return b.Where(b.Less(places, s.begin), b.Size(s.ends, axis), segment);
 }
 
-// ONNX's reduction and what a segment starts with.
-struct SegmentReduction {
-  std::string onnx;
-  Val start;
-};
-
-SegmentReduction ReadReduction(Op& op, const std::string& name, DType dtype) {
-  Builder& b = op.b;
-  SegmentReduction r;
-  if (name == "max") {
-    r = {"max", Lowest(b, dtype)};
-  } else if (name == "min") {
-    r = {"min", Highest(b, dtype)};
-  } else if (name == "prod") {
-    r = {"mul", b.Scalar(1, dtype)};
-  } else if (op.Require(name == "sum" || name == "mean",
-                        absl::StrCat("reduction ", name, " is unknown"))) {
-    r = {"add", b.Scalar(0, dtype)};
-  }
-  if (op.Has("initial")) r.start = op.Scalar("initial", dtype);
-  return r;
-}
-
 // Scattered into one segment more, which takes what lies in none.
 void SegmentReduce(Op& op) {
   Builder& b = op.b;
@@ -77,7 +53,9 @@ void SegmentReduce(Op& op) {
   const int axis = op.Axis("axis", data);
   const Segments segments = ReadSegments(op, axis);
   const std::string name = op.String("reduce");
-  const SegmentReduction reduction = ReadReduction(op, name, data.dtype());
+  const std::string reduction = ScatterReduction(op, name);
+  const DType dtype = data.dtype();
+  const Val start = op.Has("initial") ? op.Scalar("initial", dtype) : Neutral(b, reduction, dtype);
   const Val segment = SegmentOfEach(b, segments, b.Size(data, axis), axis);
   if (!segment || op.failed()) return;
   std::vector<int64_t> inner;
@@ -86,8 +64,8 @@ void SegmentReduce(Op& op) {
   Vals sizes = SizesOf(b, data);
   sizes[axis] = b.Add(count, b.Int(1));
   const Val places = b.Expand(b.Unsqueeze(segment, inner), b.ShapeOf(data));
-  const Val all = ScatterAlong(b, Filled(b, b.Vector(sizes), reduction.start), axis, places, data,
-                               reduction.onnx);
+  const Val all = ScatterAlong(b, Filled(b, b.Vector(sizes), start), axis, places, data,
+                               reduction);
   const Val reduced = b.Slice(all, axis, b.Int(0), count);
   if (name != "mean") return op.Return(reduced);
   // Without a start, the mean of nothing is NaN.

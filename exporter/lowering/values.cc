@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "exporter/builder/literal.h"
 #include "exporter/lowering/loop.h"
 
@@ -284,6 +285,21 @@ Val ScatterFirst(Builder& b, Val x, Vals indices, Val updates, absl::string_view
   for (int i = num_axes; i < x.rank(); ++i) slices.push_back(b.Size(x, i));
   return CombineSlices(b, x, b.Reshape(places, {count, b.Int(num_axes)}, std::nullopt),
                        b.Reshape(updates, slices, std::nullopt), reduction);
+}
+
+std::string ScatterReduction(Op& op, absl::string_view name) {
+  if (name == "add" || name == "sum" || name == "mean") return "add";
+  if (name == "multiply" || name == "prod") return "mul";
+  if (name == "amax" || name == "max") return "max";
+  if (name == "amin" || name == "min") return "min";
+  op.Fail(absl::StrCat("reduction ", name, " is unknown"));
+  return "none";
+}
+
+Val Neutral(Builder& b, absl::string_view reduction, DType dtype) {
+  if (reduction == "max") return Lowest(b, dtype);
+  if (reduction == "min") return Highest(b, dtype);
+  return b.ScalarInt(reduction == "mul" ? 1 : 0, dtype);
 }
 
 Val GatherAlong(Builder& b, Val x, int axis, Val indices) {

@@ -70,6 +70,10 @@ Val GatherFirst(Builder& b, Val x, Vals indices);
 // x with updates, shaped as GatherFirst gives them, put at those places.
 Val ScatterFirst(Builder& b, Val x, Vals indices, Val updates,
                  absl::string_view reduction = "none");
+// The reduction that PyTorch calls `name`, "add" for a mean; an unknown one fails.
+std::string ScatterReduction(Op& op, absl::string_view name);
+// The value that changes no result of a reduction, 0-d.
+Val Neutral(Builder& b, absl::string_view reduction, DType dtype);
 // torch.gather for x and indices of one rank ≥ 1.
 Val GatherAlong(Builder& b, Val x, int axis, Val indices);
 // torch.scatter for rank ≥ 1; updates has the shape of indices.
