@@ -111,7 +111,6 @@ void Sorted(Op& op) {
 
 constexpr char kOneByOne[] = "tensors that differ in size: opset 11, in branches and loops 13";
 constexpr char kWhole[] = "tensors that differ in size: opset 13";
-constexpr char kSort[] = "a length that depends on the inputs: opset 10";
 
 }  // namespace
 
@@ -124,8 +123,8 @@ const Family kListChanges = {"list_changes", {
     {"prim::ListPop", Pop, 9, kOneByOne},
     {"prim::ListDelete", Delete, 9, kOneByOne},
     {"prim::ListReverse", Reverse, 9, kWhole},
-    {"aten::sorted.int", Sorted, 9, kSort},
-    {"aten::sorted.float", Sorted, 9, kSort},
+    {"aten::sorted.int", Sorted, 11},
+    {"aten::sorted.float", Sorted, 9, "a length that depends on the inputs: opset 10"},
 }};
 
 }  // namespace rules_onnx::lowering
