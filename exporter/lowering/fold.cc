@@ -1,6 +1,7 @@
 // Sliding blocks as columns and back, unpooling.
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
+#include "exporter/lowering/windows.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -25,15 +26,6 @@ int64_t Extent(const Blocks& blocks, int i) {
   return blocks.dilation[i] * (blocks.kernel[i] - 1) + 1;
 }
 
-// [kernel, count]: where each element of each block lies on an axis of padded size.
-Val Positions(Builder& b, const Blocks& blocks, int i, Val size) {
-  const Val count = b.Add(b.Div(b.Sub(size, b.Int(Extent(blocks, i))), b.Int(blocks.stride[i])),
-                          b.Int(1));
-  const Val starts = b.Mul(Iota(b, count), b.Int(blocks.stride[i]));
-  const Val offsets = b.Mul(Iota(b, b.Int(blocks.kernel[i])), b.Int(blocks.dilation[i]));
-  return b.Add(b.Unsqueeze(offsets, {1}), b.Unsqueeze(starts, {0}));
-}
-
 // [N, C, H, W] → [N, C · kh · kw, blocks]
 void Im2col(Op& op) {
   Builder& b = op.b;
@@ -43,14 +35,8 @@ void Im2col(Op& op) {
   const bool single = x.rank() == 3;
   if (single) x = b.Unsqueeze(x, {0});
   const Ints pads = {0, 0, blocks.padding[0], blocks.padding[1]};
-  const Val padded = b.Pad(x, pads, pads);
-  const Val down = Positions(b, blocks, 0, b.Size(padded, 2));
-  const Val across = Positions(b, blocks, 1, b.Size(padded, 3));
-  const Val all = b.Gather(b.Gather(padded, down, 2), across, 4);
-  const Val ordered = b.Transpose(all, {0, 1, 2, 4, 3, 5});
-  const Val channels = b.Mul(b.Size(x, 1), b.Int(blocks.kernel[0] * blocks.kernel[1]));
-  const Val count = b.Mul(b.Size(down, 1), b.Size(across, 1));
-  const Val columns = b.Reshape(ordered, {b.Size(x, 0), channels, count}, std::nullopt);
+  const Val columns =
+      WindowColumns(b, b.Pad(x, pads, pads), {blocks.kernel, blocks.stride, blocks.dilation});
   op.Return(single ? b.Squeeze(columns, {0}) : columns);
 }
 

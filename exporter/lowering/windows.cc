@@ -27,18 +27,44 @@ Val Together(Builder& b, Val windows, const Sliding& sliding) {
   return b.Reshape(windows, b.Vector(sizes));
 }
 
+// [N, C, n, k, n, k, …]
+Val ByAxis(Builder& b, Val x, const Sliding& sliding) {
+  for (size_t i = 0; i < sliding.kernel.size(); ++i) {
+    const int axis = 2 + 2 * static_cast<int>(i);
+    x = b.Gather(x, Places(b, sliding, i, b.Size(x, axis)), axis);
+  }
+  return x;
+}
+
+// N, C, and of `spatial` pairs of axes first those at `first`, 0 or 1, then the others.
+std::vector<int64_t> PairsApart(int spatial, int first) {
+  std::vector<int64_t> order = {0, 1};
+  for (int i = 0; i < spatial; ++i) order.push_back(2 + 2 * i + first);
+  for (int i = 0; i < spatial; ++i) order.push_back(3 + 2 * i - first);
+  return order;
+}
+
 }  // namespace
 
 Val SlidingWindows(Builder& b, Val x, const Sliding& sliding) {
   if (!x || b.failed()) return {};
   const int spatial = static_cast<int>(sliding.kernel.size());
-  std::vector<int64_t> order = {0, 1};
-  for (int i = 0; i < spatial; ++i) order.push_back(2 + 2 * i);
-  for (int i = 0; i < spatial; ++i) order.push_back(3 + 2 * i);
+  const Val windows = ByAxis(b, x, sliding);
+  return Together(b, b.Transpose(windows, PairsApart(spatial, 0)), sliding);
+}
+
+Val WindowColumns(Builder& b, Val x, const Sliding& sliding) {
+  if (!x || b.failed()) return {};
+  const int spatial = static_cast<int>(sliding.kernel.size());
+  const Val windows = ByAxis(b, x, sliding);
+  Vals counts;
+  int64_t elements = 1;
   for (int i = 0; i < spatial; ++i) {
-    x = b.Gather(x, Places(b, sliding, i, b.Size(x, 2 + 2 * i)), 2 + 2 * i);
+    counts.push_back(b.Size(windows, 2 + 2 * i));
+    elements *= sliding.kernel[i];
   }
-  return Together(b, b.Transpose(x, order), sliding);
+  const Vals sizes = {b.Size(x, 0), b.Mul(b.Size(x, 1), b.Int(elements)), Product(b, counts)};
+  return b.Reshape(b.Transpose(windows, PairsApart(spatial, 1)), b.Vector(sizes));
 }
 
 Val ConvolveWindows(Builder& b, Val x, Val weight, int64_t groups, const Sliding& sliding) {

@@ -1,5 +1,5 @@
-// Sliding windows as axes of their own: what pooling and convolution are made of in dtypes that
-// ONNX's operators for them do not take.
+// Sliding windows as axes of their own: unfolding, and what pooling and convolution are made of in
+// dtypes that ONNX's operators for them do not take.
 #ifndef RULES_ONNX_EXPORTER_LOWERING_WINDOWS_H_
 #define RULES_ONNX_EXPORTER_LOWERING_WINDOWS_H_
 
@@ -17,6 +17,9 @@ struct Sliding {
 
 // x [N, C, s…], padded already → [N, C, n…, k], k counting through a window's elements in order.
 Val SlidingWindows(Builder& b, Val x, const Sliding& sliding);
+
+// The same as columns, [N, C · k, n]: n counts through the windows in order.
+Val WindowColumns(Builder& b, Val x, const Sliding& sliding);
 
 // The convolution of x [N, C, s…], padded already, with weight [O, C / groups, k…] → [N, O, n…], by
 // a matrix product. The sizes of weight but for the first two are those of the kernel.
