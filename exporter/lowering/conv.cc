@@ -1,6 +1,5 @@
 // Convolutions.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -74,7 +73,7 @@ Val CutTransposed(Builder& b, Val y, const Convolution& conv) {
   y = b.Pad(y, begins, ends);
   for (int i = 0; i < spatial; ++i) {
     const int64_t cut = std::max<int64_t>(conv.padding[i] - conv.output_padding[i], 0);
-    const int64_t end = cut == 0 ? std::numeric_limits<int64_t>::max() : -cut;
+    const int64_t end = cut == 0 ? kEnd : -cut;
     y = b.Slice(y, 2 + i, conv.padding[i], end);
   }
   return WithBias(b, y, conv);

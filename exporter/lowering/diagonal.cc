@@ -1,6 +1,5 @@
 // Diagonals, windows and strided views, and writing through them.
 #include <algorithm>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
@@ -8,8 +7,6 @@
 
 namespace rules_onnx::lowering {
 namespace {
-
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 // ---------------------------------------------------------------- diagonals
 

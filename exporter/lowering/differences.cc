@@ -1,13 +1,9 @@
 // Differences of neighbours, integrals and gradients along an axis.
-#include <limits>
-
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
-
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 struct Neighbours {
   Val left, right;

@@ -1,14 +1,10 @@
 // Padding of the last axes: constant, reflect, replicate, circular; negative amounts cut.
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
-
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 // Amounts for each axis of x; PyTorch lists pairs from the last axis on.
 struct Amounts {

@@ -1,6 +1,5 @@
 // Parts of a tensor along an axis: split, chunk, unbind, select, slice, narrow.
 #include <algorithm>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
@@ -10,8 +9,6 @@
 
 namespace rules_onnx::lowering {
 namespace {
-
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 std::optional<int64_t> KnownSize(Val x, int axis) {
   const Dim dim = x.dim(axis);

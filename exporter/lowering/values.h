@@ -4,6 +4,7 @@
 #define RULES_ONNX_EXPORTER_LOWERING_VALUES_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ Val CeilDivide(Builder& b, Val x, Val y);
 Val SizeVector(Op& op, absl::string_view name, const std::optional<Shape>& known);
 
 // ---- positions
+// As the end of a slice: that of the axis.
+inline constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 // 0, 1, … n − 1 as int64; `n` is 0-d.
 Val Iota(Builder& b, Val n);
 // Iota of x's size along `axis`, of shape [1, …, n, …, 1] with x's rank.
