@@ -1,6 +1,5 @@
 // Lists and tuples of known length, and constants.
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -96,7 +95,7 @@ void DynamicSlice(Op& op) {
     return op.Has(name) ? op.IntVal(name) : op.b.Int(otherwise);
   };
   const Val positions = op.b.Slice(Iota(op.b, ListLength(op.b, list)), 0, bound("start", 0),
-                                   bound("end", std::numeric_limits<int64_t>::max()),
+                                   bound("end", kEnd),
                                    op.b.Int(op.Int("step")));
   op.Return(ListPick(op.b, list, positions));
 }

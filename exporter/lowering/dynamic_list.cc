@@ -1,7 +1,6 @@
 #include "exporter/lowering/dynamic_list.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -140,14 +139,14 @@ Val JoinStacked(Builder& b, Val first, Val second) {
   const bool fixed = x.size() == y.size() && std::all_of(x.begin() + 1, x.end(), known) &&
                      std::all_of(y.begin() + 1, y.end(), known);
   if (fixed) return b.Concat({first, second}, 0);
-  const Val sizes = b.Max(b.Slice(b.ShapeOf(first), 0, 1, std::numeric_limits<int64_t>::max()),
-                          b.Slice(b.ShapeOf(second), 0, 1, std::numeric_limits<int64_t>::max()));
+  const Val sizes = b.Max(b.Slice(b.ShapeOf(first), 0, 1, kEnd),
+                          b.Slice(b.ShapeOf(second), 0, 1, kEnd));
   return b.Concat({WithSizes(b, first, sizes), WithSizes(b, second, sizes)}, 0);
 }
 
 Val Before(Builder& b, Val stacked, Val index) { return b.Slice(stacked, 0, b.Int(0), index); }
 Val From(Builder& b, Val stacked, Val index) {
-  return b.Slice(stacked, 0, index, b.Int(std::numeric_limits<int64_t>::max()));
+  return b.Slice(stacked, 0, index, b.Int(kEnd));
 }
 
 // ---------------------------------------------------------------- sequences
