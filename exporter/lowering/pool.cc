@@ -173,6 +173,8 @@ Vals MaxPoolOf(Op& op, Val x, const Window& w, bool indices) {
   return {CutTo(b, results[0], ending), CutTo(b, in_plane, ending)};
 }
 
+constexpr char kMaxNote[] = "dilation: opset 10; int64 with padding: opset 11";
+
 template <size_t kRank, bool kIndices>
 void MaxPool(Op& op) {
   const Val x = op.Tensor("self");
@@ -301,15 +303,15 @@ Vals LargestOf(Builder& b, Val windows, Val indices) {
 
 extern const Family kPool;
 const Family kPool = {"pool", {
-    {"aten::max_pool1d", MaxPool<1, false>},
-    {"aten::max_pool2d", MaxPool<2, false>},
-    {"aten::max_pool3d", MaxPool<3, false>},
-    {"aten::max_pool1d_with_indices", MaxPool<1, true>},
-    {"aten::max_pool2d_with_indices", MaxPool<2, true>},
-    {"aten::max_pool3d_with_indices", MaxPool<3, true>},
-    {"aten::avg_pool1d", AveragePool<1>},
-    {"aten::avg_pool2d", AveragePool<2>},
-    {"aten::avg_pool3d", AveragePool<3>},
+    {"aten::max_pool1d", MaxPool<1, false>, 9, kMaxNote},
+    {"aten::max_pool2d", MaxPool<2, false>, 9, kMaxNote},
+    {"aten::max_pool3d", MaxPool<3, false>, 9, kMaxNote},
+    {"aten::max_pool1d_with_indices", MaxPool<1, true>, 9, kMaxNote},
+    {"aten::max_pool2d_with_indices", MaxPool<2, true>, 9, kMaxNote},
+    {"aten::max_pool3d_with_indices", MaxPool<3, true>, 9, kMaxNote},
+    {"aten::avg_pool1d", AveragePool<1>, 9, "int64 with padding: opset 11"},
+    {"aten::avg_pool2d", AveragePool<2>, 9, "int64 with padding: opset 11"},
+    {"aten::avg_pool3d", AveragePool<3>, 9, "int64 with padding: opset 11"},
 }};
 
 }  // namespace rules_onnx::lowering
