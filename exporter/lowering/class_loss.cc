@@ -148,7 +148,7 @@ void LinearCrossEntropy(Op& op) {
                           {"target", op.Tensor("target")},
                           {"weight", operand("weight")},
                           {"reduction", ir::Arg(code)},
-                          {"ignore_index", op.IntVal("ignore_index")},
+                          {"ignore_index", ir::Arg(op.Int("ignore_index"))},
                           {"label_smoothing", ir::Arg(is_reduced ? op.Float("label_smoothing") : 0.0)}},
                          {ir::Type::Tensor(dtype, op.OutShape())})[0];
   std::vector<Item> results(op.num_outputs());

@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 
 from case import Case, T
 
@@ -10,6 +11,7 @@ Y = T("f32", 4, 5, N=0)
 P = T("f32", 4, 5, low=0, high=1, N=0)
 C = T("i64", 4, low=0, high=5, N=0)
 REDUCTIONS = ("none", "mean", "sum")
+CHUNKS = LinearCrossEntropyOptions(batch_chunk_size=2)
 
 
 def signs(x):
@@ -22,9 +24,9 @@ ROWS = [
     Case("smooth_l1_beta", lambda x, y: F.smooth_l1_loss(x, y, beta=0.3), [X, Y]),
     Case("smooth_l1_beta_0", lambda x, y: F.smooth_l1_loss(x, y, beta=0.0), [X, Y]),
     Case("huber_delta", lambda x, y: F.huber_loss(x, y, delta=2.0), [X, Y]),
-    *[Case(f"linear_cross_entropy_{r}", lambda x, w, t, r=r: F.linear_cross_entropy(x, w, t, reduction=r),
+    *[Case(f"linear_cross_entropy_{r}", lambda x, w, t, r=r: F.linear_cross_entropy(x, w, t, reduction=r, options=CHUNKS),
            [T("f32", 8, 3), T("f32", 4, 3), T("i64", 8, low=0, high=4)], modes=("export",), tol=(1e-4, 1e-5)) for r in ("none", "mean", "sum")],
-    Case("linear_cross_entropy_smoothed", lambda x, w, t, c: F.linear_cross_entropy(x, w, t, weight=c, ignore_index=1, label_smoothing=0.2),
+    Case("linear_cross_entropy_smoothed", lambda x, w, t, c: F.linear_cross_entropy(x, w, t, weight=c, ignore_index=1, label_smoothing=0.2, options=CHUNKS),
          [T("f32", 8, 3), T("f32", 4, 3), T("i64", 8, low=0, high=4), T("f32", 4, low=0.5, high=2)], modes=("export",), tol=(1e-4, 1e-5)),
     *[Case(f"binary_cross_entropy_{r}", lambda x, y, r=r: F.binary_cross_entropy(x, y, reduction=r), [P, P])
       for r in REDUCTIONS],
