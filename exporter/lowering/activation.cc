@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/random.h"
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
@@ -170,16 +171,12 @@ void PreluKernel(Op& op) {
   op.Return(b.Where(b.Greater(x, b.Scalar(0, x.dtype())), x, b.Mul(x, op.Tensor("weight"))));
 }
 
-constexpr char kRandomNote[] = "in training mode: random; verify compares type and shape";
-
 // The slope of each element below 0 is drawn from its range; 1 for the others.
 Val RandomSlopes(Builder& b, Val x, double lower, double upper) {
   if (!x) return {};
-  const Val like = x.dtype() == DType::kBFloat16 ? b.Cast(x, DType::kFloat32) : x;
-  const Val drawn = b.Op("RandomUniformLike", {like}, {{"low", lower}, {"high", upper}},
-                         {like.dtype(), like.get()->type.shape});
+  const Val drawn = Uniform(b, b.ShapeOf(x), x.dtype(), lower, upper);
   const Val below = b.LessOrEqual(x, b.Scalar(0, x.dtype()));
-  return b.Where(below, b.CastLike(drawn, x), b.Scalar(1, x.dtype()));
+  return b.Where(below, drawn, b.Scalar(1, x.dtype()));
 }
 
 // In evaluation the slope is the middle of its range.
@@ -338,8 +335,8 @@ const Family kActivation = {"activation", {
     {"aten::celu", Celu},
     {"aten::prelu", Prelu},
     {"aten::_prelu_kernel", PreluKernel},
-    {"aten::rrelu", Rrelu, 9, kRandomNote},
-    {"aten::rrelu_with_noise_functional", Rrelu, 9, kRandomNote},
+    {"aten::rrelu", Rrelu, 9, kRandomInTraining},
+    {"aten::rrelu_with_noise_functional", Rrelu, 9, kRandomInTraining},
     {"aten::threshold", Threshold},
     {"aten::hardshrink", Hardshrink},
     {"aten::softshrink", Softshrink},

@@ -1,12 +1,11 @@
 // Dropout: the identity in evaluation, random in training.
 #include <cmath>
 
+#include "exporter/lowering/random.h"
 #include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 namespace {
-
-const char kNote[] = "in training mode: random; verify compares type and shape";
 
 // The shape of the noise: x's, or with `features` one number for each channel.
 Val NoiseShape(Builder& b, Val x, bool features) {
@@ -25,10 +24,9 @@ Vals NativeDrop(Builder& b, Val x, double p) {
 
 // True for what stays, with probability 1 − p.
 Val Kept(Builder& b, Val x, double p, bool features) {
-  const Val ones = b.ConstantOfShape(NoiseShape(b, x, features), 1, DType::kFloat32);
-  if (b.opset() >= 12 || !ones) return NativeDrop(b, ones, p)[1];
-  const Val drawn =
-      b.Op("RandomUniformLike", {ones}, {}, {DType::kFloat32, ones.get()->type.shape});
+  const Val shape = NoiseShape(b, x, features);
+  if (b.opset() >= 12) return NativeDrop(b, b.ConstantOfShape(shape, 1, DType::kFloat32), p)[1];
+  const Val drawn = Uniform(b, shape, DType::kFloat32);
   return b.GreaterOrEqual(drawn, b.Scalar(p, DType::kFloat32));
 }
 
@@ -88,11 +86,11 @@ void AlphaDropout(Op& op) {
 
 extern const Family kDropout;
 const Family kDropout = {"dropout", {
-    {"aten::dropout", Dropout<false>, 9, kNote},
-    {"aten::feature_dropout", Dropout<true>, 9, kNote},
-    {"aten::native_dropout", NativeDropout, 9, kNote},
-    {"aten::alpha_dropout", AlphaDropout<false>, 9, kNote},
-    {"aten::feature_alpha_dropout", AlphaDropout<true>, 9, kNote},
+    {"aten::dropout", Dropout<false>, 9, kRandomInTraining},
+    {"aten::feature_dropout", Dropout<true>, 9, kRandomInTraining},
+    {"aten::native_dropout", NativeDropout, 9, kRandomInTraining},
+    {"aten::alpha_dropout", AlphaDropout<false>, 9, kRandomInTraining},
+    {"aten::feature_alpha_dropout", AlphaDropout<true>, 9, kRandomInTraining},
 }};
 
 }  // namespace rules_onnx::lowering

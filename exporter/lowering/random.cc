@@ -3,8 +3,10 @@
 // runtime (onnxruntime.set_seed).
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "exporter/lowering/expr.h"
+#include "exporter/lowering/random.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -17,18 +19,15 @@ const char kNote[] =
 // The dtype that a generator draws in.
 DType Drawn(DType dtype) { return ir::IsFloat(dtype) ? dtype : DType::kFloat32; }
 
-Val Draw(Builder& b, const char* generator, Val shape, DType dtype) {
+Val Draw(Builder& b, const char* generator, Val shape, DType dtype, Attrs attrs = {}) {
   if (!shape || b.failed()) return {};
   const DType drawn = dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
   const Val like = b.ConstantOfShape(shape, 0, drawn);
   const builder::OutputType type{drawn, like ? like.get()->type.shape : std::nullopt};
-  return b.Cast(b.Op(generator, {like}, {{"dtype", drawn}}, type), dtype);
+  attrs.emplace_back("dtype", drawn);
+  return b.Cast(b.Op(generator, {like}, std::move(attrs), type), dtype);
 }
 
-// In [0, 1).
-Val Uniform(Builder& b, Val shape, DType dtype) {
-  return Draw(b, "RandomUniformLike", shape, dtype);
-}
 // Mean 0, deviation 1.
 Val Normal(Builder& b, Val shape, DType dtype) { return Draw(b, "RandomNormalLike", shape, dtype); }
 
@@ -150,6 +149,12 @@ void Multinomial(Op& op) {
 }
 
 }  // namespace
+
+Val Uniform(Builder& b, Val shape, DType dtype, double low, double high) {
+  Attrs range;
+  if (low != 0 || high != 1) range = {{"low", low}, {"high", high}};
+  return Draw(b, "RandomUniformLike", shape, dtype, std::move(range));
+}
 
 extern const Family kRandom;
 const Family kRandom = {"random", {
