@@ -1,8 +1,6 @@
 // Pooling to a given output size. Adaptive: window i of n over an axis of size s is
 // [floor(i · s / n), ceil((i + 1) · s / n)): windows of unequal sizes that may overlap. Fractional:
 // windows of one size whose places a random number decides, another for each plane.
-#include <numeric>
-
 #include "exporter/lowering/norm.h"
 #include "exporter/lowering/pool.h"
 #include "exporter/lowering/registry.h"
@@ -121,14 +119,6 @@ void AdaptiveAveragePool(Op& op) {
 
 // ---------------------------------------------------------------- max
 
-// 0, 2, … and then 1, 3, …: of n pairs of axes, behind the first `before`.
-Ints PairsApart(int n, int before) {
-  Ints perm(before);
-  std::iota(perm.begin(), perm.end(), 0);
-  for (int i = 0; i < 2 * n; ++i) perm.push_back(before + 2 * (i % n) + i / n);
-  return perm;
-}
-
 // x [N, C, s…] → values and indices into a plane, [N, C, n…]. The windows' axes are gathered side
 // by side at the end and reduced as one.
 Vals MaxPoolOf(Builder& b, Val x, const Vals& counts) {
@@ -151,8 +141,8 @@ Vals MaxPoolOf(Builder& b, Val x, const Vals& counts) {
   sizes.insert(sizes.end(), counts.begin(), counts.end());
   sizes.push_back(window_size);
   const Vals index_sizes(sizes.begin() + 2, sizes.end());
-  windows = b.Reshape(b.Transpose(windows, PairsApart(spatial, 2)), b.Vector(sizes));
-  plane_index = b.Reshape(b.Transpose(plane_index, PairsApart(spatial, 0)), b.Vector(index_sizes));
+  windows = b.Reshape(b.Transpose(windows, PairsApart(2, spatial)), b.Vector(sizes));
+  plane_index = b.Reshape(b.Transpose(plane_index, PairsApart(0, spatial)), b.Vector(index_sizes));
   return LargestOf(b, windows, b.Expand(plane_index, b.ShapeOf(windows)));
 }
 

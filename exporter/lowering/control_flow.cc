@@ -1,12 +1,12 @@
 // Branches and loops.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/dynamic_list.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/lowering.h"
+#include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -211,7 +211,7 @@ Vals BodyResults(Op& op, const ir::Block& body, const LoopState& state) {
 Val TripCount(Op& op) {
   const Val count = op.IntVal("max_trip_count");
   const auto known = count.int_value();
-  return known && *known == std::numeric_limits<int64_t>::max() ? Val() : count;
+  return known && *known == kEnd ? Val() : count;
 }
 
 void Loop(Op& op) {

@@ -95,6 +95,15 @@ std::vector<int64_t> InversePermutation(const std::vector<int64_t>& permutation)
   return inverse;
 }
 
+std::vector<int64_t> PairsApart(int lead, int pairs, int first) {
+  std::vector<int64_t> permutation(lead);
+  std::iota(permutation.begin(), permutation.end(), 0);
+  for (int i = 0; i < 2 * pairs; ++i) {
+    permutation.push_back(lead + 2 * (i % pairs) + (i / pairs + first) % 2);
+  }
+  return permutation;
+}
+
 Val MoveAxis(Builder& b, Val x, int from, int to) {
   if (from == to || !x) return x;
   std::vector<int64_t> permutation(x.rank());

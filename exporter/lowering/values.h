@@ -41,6 +41,9 @@ Val NonNegative(Builder& b, Val indices, Val size);
 // The permutation that puts `axes` first, in that order, and keeps the order of the others.
 std::vector<int64_t> FrontPermutation(int rank, const std::vector<int64_t>& axes);
 std::vector<int64_t> InversePermutation(const std::vector<int64_t>& permutation);
+// Of `pairs` pairs of axes behind `lead` others: of each the one at `first`, 0 or 1, and then of each
+// the other one.
+std::vector<int64_t> PairsApart(int lead, int pairs, int first = 0);
 // Moves axis `from` to place `to`.
 Val MoveAxis(Builder& b, Val x, int from, int to);
 

@@ -36,21 +36,13 @@ Val ByAxis(Builder& b, Val x, const Sliding& sliding) {
   return x;
 }
 
-// N, C, and of `spatial` pairs of axes first those at `first`, 0 or 1, then the others.
-std::vector<int64_t> PairsApart(int spatial, int first) {
-  std::vector<int64_t> order = {0, 1};
-  for (int i = 0; i < spatial; ++i) order.push_back(2 + 2 * i + first);
-  for (int i = 0; i < spatial; ++i) order.push_back(3 + 2 * i - first);
-  return order;
-}
-
 }  // namespace
 
 Val SlidingWindows(Builder& b, Val x, const Sliding& sliding) {
   if (!x || b.failed()) return {};
   const int spatial = static_cast<int>(sliding.kernel.size());
   const Val windows = ByAxis(b, x, sliding);
-  return Together(b, b.Transpose(windows, PairsApart(spatial, 0)), sliding);
+  return Together(b, b.Transpose(windows, PairsApart(2, spatial)), sliding);
 }
 
 Val WindowColumns(Builder& b, Val x, const Sliding& sliding) {
@@ -64,7 +56,7 @@ Val WindowColumns(Builder& b, Val x, const Sliding& sliding) {
     elements *= sliding.kernel[i];
   }
   const Vals sizes = {b.Size(x, 0), b.Mul(b.Size(x, 1), b.Int(elements)), Product(b, counts)};
-  return b.Reshape(b.Transpose(windows, PairsApart(spatial, 1)), b.Vector(sizes));
+  return b.Reshape(b.Transpose(windows, PairsApart(2, spatial, /*first=*/1)), b.Vector(sizes));
 }
 
 Val ConvolveWindows(Builder& b, Val x, Val weight, int64_t groups, const Sliding& sliding) {
