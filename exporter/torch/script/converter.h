@@ -135,7 +135,10 @@ class Converter {
   void MakeReadable(const JitNode* node, const ItemRef& list);
   ir::Arg SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis);
 
-  // convert_control.cc
+  // Each retry of a branch or loop makes at least one more list or entry a value; programs need few.
+  static constexpr int kMaxAttempts = 64;
+
+  // convert_branches.cc: branches; convert_loops.cc: loops.
   bool ConvertIf(const JitNode* node);
   bool ConvertLoop(const JitNode* node);
   bool Unroll(const JitNode* node, std::vector<ItemRef>* state, ItemRef* condition,

@@ -85,4 +85,9 @@ ir::Type TypeOfItem(const Item& item) {
   return tuple;
 }
 
+std::optional<bool> ConstantBool(const ItemRef& item) {
+  if (!item->is_constant() || !item->content.leaf.is_bool()) return std::nullopt;
+  return item->content.leaf.as_bool();
+}
+
 }  // namespace rules_onnx::script

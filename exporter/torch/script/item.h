@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,8 @@ bool SameContent(const Item& a, const Item& b);
 // The leaves in order, as an argument: lists and tuples become Arg::List. Objects and dicts are
 // None; throws where a value may be None or not.
 ir::Arg ToArg(const Item& item);
+// The truth value, if it is one that is known.
+std::optional<bool> ConstantBool(const ItemRef& item);
 // The type of a constant or value.
 ir::Type TypeOfArg(const ir::Arg& arg);
 ir::Type TypeOfItem(const Item& item);

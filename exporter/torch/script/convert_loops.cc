@@ -1,21 +1,13 @@
-// Branches and loops whose course the inputs decide; all others are followed or unrolled.
-#include <ATen/ATen.h>
-#include <c10/util/accumulate.h>
-
+// Loops whose course the inputs decide; all others are unrolled.
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
-#include "exporter/torch/script/source.h"
-#include "exporter/torch/values/tensors.h"
 
 namespace rules_onnx::script {
 namespace {
 
-// Each retry makes at least one more list or entry a value; programs need few.
-constexpr int kMaxAttempts = 64;
 // Loops with a known count are unrolled up to this many nodes.
 constexpr int64_t kMaxUnrolledNodes = 20000;
 
@@ -26,11 +18,6 @@ int64_t CountNodes(const torch::jit::Block* block) {
     for (const torch::jit::Block* inner : node->blocks()) count += CountNodes(inner);
   }
   return count;
-}
-
-std::optional<bool> ConstantBool(const ItemRef& item) {
-  if (!item->is_constant() || !item->content.leaf.is_bool()) return std::nullopt;
-  return item->content.leaf.as_bool();
 }
 
 std::optional<int64_t> ConstantInt(const ItemRef& item) {
@@ -47,217 +34,6 @@ ItemRef Snapshot(const ItemRef& item) {
 }
 
 }  // namespace
-
-// Converts an inner block into a block of its own; whatever it changed of outer items is undone
-// and handed back.
-Converter::Branch Converter::ConvertInner(const JitBlock* block) {
-  Branch branch;
-  branch.block = std::make_unique<ir::Block>();
-  ir::Block* const outer = block_;
-  block_ = branch.block.get();
-  journals_.emplace_back();
-  const auto leave = [&] {
-    Journal journal = std::move(journals_.back());
-    journals_.pop_back();
-    for (auto& [item, before] : journal.before) {
-      branch.changed.emplace_back(item, item->content);
-      item->content = std::move(before);
-    }
-    block_ = outer;
-  };
-  try {
-    branch.raises = ConvertBlock(block);
-    if (!branch.raises) {
-      for (const JitValue* output : block->outputs()) branch.outputs.push_back(At(output));
-    }
-  } catch (...) {
-    leave();
-    throw;
-  }
-  leave();
-  return branch;
-}
-
-bool Converter::ConvertIf(const JitNode* node) {
-  const ItemRef condition = At(node->input(0));
-  const auto follow = [&](const JitBlock* block) {
-    if (ConvertBlock(block)) return true;
-    for (size_t i = 0; i < node->outputs().size(); ++i) {
-      Define(node->outputs()[i], At(block->outputs()[i]));
-      if (untrusted_values_.count(block->outputs()[i])) {
-        untrusted_values_.insert(node->outputs()[i]);
-      }
-    }
-    return false;
-  };
-  if (const auto known = ConstantBool(condition)) return follow(node->blocks()[*known ? 0 : 1]);
-  const bool untrusted = Untrusted(node);
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    try {
-      Branch a = ConvertInner(node->blocks()[0]);
-      Branch b = ConvertInner(node->blocks()[1]);
-      if (a.raises && b.raises) return true;
-      if (a.raises || b.raises) {
-        Warn(node, "dropped-check",
-             "a check that depends on the inputs is dropped: the exported model does not raise");
-        return follow(node->blocks()[a.raises ? 1 : 0]);
-      }
-      AddPoint(node, DynamicPoint::Kind::kCondition);
-      auto emitted = graph_.NewNode("prim::If", {{"cond", ToArg(*condition)}});
-      std::vector<ItemRef> outputs;
-      for (size_t i = 0; i < node->outputs().size(); ++i) {
-        outputs.push_back(MergeItems(node, a.outputs[i], b.outputs[i], &a, &b, emitted.get()));
-        const bool inner = untrusted_values_.count(node->blocks()[0]->outputs()[i]) > 0 ||
-                           untrusted_values_.count(node->blocks()[1]->outputs()[i]) > 0;
-        if (untrusted || inner) untrusted_values_.insert(node->outputs()[i]);
-      }
-      MergeChanges(node, &a, &b, emitted.get());
-      ir::Node* placed = Emit(node, "prim::If", std::move(emitted->args));
-      placed->outputs = std::move(emitted->outputs);
-      placed->blocks.push_back(std::move(a.block));
-      placed->blocks.push_back(std::move(b.block));
-      for (size_t i = 0; i < outputs.size(); ++i) Define(node->outputs()[i], outputs[i]);
-      return false;
-    } catch (const NeedsValue& needs) {
-      MakeValue(node, needs.item);
-    }
-  }
-  Fail(node, "has branches that cannot be brought together");
-}
-
-// One item for two branches' results; where they differ, a result of the emitted If.
-ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b,
-                              Branch* branch_a, Branch* branch_b, ir::Node* emitted) {
-  const auto merge = [&](const ItemRef& left, const ItemRef& right) {
-    return MergeItems(node, left, right, branch_a, branch_b, emitted);
-  };
-  if (a->content.unset && a->is_none()) return b->is_none() ? b : merge(Filler(node, b), b);
-  if (b->content.unset && b->is_none()) return a->is_none() ? a : merge(a, Filler(node, a));
-  if (SameContent(*a, *b)) return a;
-  const auto merged_leaf = [&](ir::Arg left, ir::Arg right) {
-    const ir::Type left_type = TypeOfArg(left), right_type = TypeOfArg(right);
-    ir::Value* output = graph_.NewValue(a->content.unset   ? right_type
-                                        : b->content.unset ? left_type
-                                                           : JoinTypes(left_type, right_type));
-    emitted->outputs.push_back(output);
-    branch_a->block->results.push_back(std::move(left));
-    branch_b->block->results.push_back(std::move(right));
-    return Leaf(output);
-  };
-  if (a->is_none() || b->is_none() || a->is_optional() != b->is_optional()) {
-    return merge(Optional(node, a, b), Optional(node, b, a));
-  }
-  if (a->is_leaf() && b->is_leaf()) return merged_leaf(a->content.leaf, b->content.leaf);
-  if (SameStructure(*a, *b) && a->kind() != Item::Kind::kObject) {
-    ItemRef merged = NewItem(a->kind());
-    merged->field_names = a->field_names;
-    merged->content.keys = a->content.keys;
-    for (size_t i = 0; i < a->content.items.size(); ++i) {
-      merged->content.items.push_back(MergeItems(node, a->content.items[i], b->content.items[i],
-                                                 branch_a, branch_b, emitted));
-    }
-    return merged;
-  }
-  const auto sequence = [](const Item& item) {
-    return item.is_list() || (item.is_value() && item.value()->type.is_list());
-  };
-  if (sequence(*a) && sequence(*b)) {
-    const auto value_in = [&](const ItemRef& item, Branch* branch) {
-      ir::Block* const outer = block_;
-      block_ = branch->block.get();
-      ir::Value* value = ListValue(node, item);
-      block_ = outer;
-      return value;
-    };
-    return merged_leaf(value_in(a, branch_a), value_in(b, branch_b));
-  }
-  Fail(node, "gives values of different structure in its two branches");
-}
-
-ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
-  if (like->is_constant() || like->kind() == Item::Kind::kObject) return like;
-  if (!like->is_leaf()) {
-    ItemRef whole = NewItem(like->kind());
-    whole->field_names = like->field_names;
-    whole->content.keys = like->content.keys;
-    for (const ItemRef& part : like->content.items) {
-      whole->content.items.push_back(Filler(node, part));
-    }
-    return whole;
-  }
-  const ir::Type& type = like->value()->type;
-  switch (type.kind) {
-    case ir::Type::Kind::kBool: return Unset(false);
-    case ir::Type::Kind::kInt: return Unset(int64_t{0});
-    case ir::Type::Kind::kFloat: return Unset(0.0);
-    case ir::Type::Kind::kList: return ListOf({});
-    case ir::Type::Kind::kTensor: break;
-    default: Fail(node, "gives a value in one branch only");
-  }
-  const auto dtype = torch_values::ScalarTypeOf(type.dtype);
-  if (!dtype || ir::IsQuantized(type.dtype)) Fail(node, "gives a value in one branch only");
-  // Of the same sizes where that costs little, as ONNX's inference compares both branches.
-  constexpr int64_t kMaxElements = 256;
-  const ir::Shape shape = type.shape.value_or(ir::Shape());
-  std::vector<int64_t> sizes(shape.size(), 1);
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (shape[i].is_number()) sizes[i] = shape[i].value();
-  }
-  if (c10::multiply_integers(sizes) > kMaxElements) sizes.assign(sizes.size(), 1);
-  return Unset(torch_values::LiteralOf(at::zeros(sizes, *dtype)));
-}
-
-ItemRef Converter::Optional(const JitNode* node, const ItemRef& item, const ItemRef& like) {
-  if (item->is_optional()) return item;
-  const ItemRef& form = like->is_optional() ? like->content.items[1] : like;
-  ItemRef optional = NewItem(Item::Kind::kOptional);
-  optional->content.items = {Leaf(!item->is_none()), item->is_none() ? Filler(node, form) : item};
-  return optional;
-}
-
-Item::Content Converter::ContentAfter(const Branch& branch, const ItemRef& item) const {
-  for (const auto& [changed, content] : branch.changed) {
-    if (changed == item) return content;
-  }
-  return item->content;
-}
-
-// Outer items that a branch changed get what holds after the If.
-void Converter::MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted) {
-  std::vector<ItemRef> items;
-  for (const Branch* branch : {a, b}) {
-    for (const auto& [item, content] : branch->changed) {
-      if (std::find(items.begin(), items.end(), item) == items.end()) items.push_back(item);
-    }
-  }
-  std::vector<std::pair<ItemRef, Item::Content>> merged;
-  for (const ItemRef& item : items) {
-    Item::Content left = ContentAfter(*a, item), right = ContentAfter(*b, item);
-    if (left.items.size() != right.items.size() || !(left.keys == right.keys)) {
-      if (item->is_list()) throw NeedsValue{item};
-      Fail(node, "adds a dict's key in one branch only");
-    }
-    Item::Content result = left;
-    for (size_t i = 0; i < left.items.size(); ++i) {
-      result.items[i] = MergeItems(node, left.items[i], right.items[i], a, b, emitted);
-    }
-    for (const Item::Content* side : {&left, &right}) {
-      for (const auto& [name, unused] : side->attributes) {
-        if (result.attributes.count(name) && side == &right && left.attributes.count(name)) continue;
-        const ItemRef from_a = left.attributes.count(name) ? left.attributes[name]
-                                                           : Attribute(item, name);
-        const ItemRef from_b = right.attributes.count(name) ? right.attributes[name]
-                                                            : Attribute(item, name);
-        result.attributes[name] = MergeItems(node, from_a, from_b, a, b, emitted);
-      }
-    }
-    merged.emplace_back(item, std::move(result));
-  }
-  for (auto& [item, content] : merged) {
-    Mutate(item);
-    item->content = std::move(content);
-  }
-}
 
 bool Converter::ConvertLoop(const JitNode* node) {
   std::vector<ItemRef> state;
