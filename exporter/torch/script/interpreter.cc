@@ -281,15 +281,9 @@ class Interpreter::Execution {
     if (axis) record_->data_axes[node] = *axis;
     const auto delta = options_.perturbation.deltas.find(node);
     if (delta == options_.perturbation.deltas.end()) return;
-    if (node->kind() == c10::aten::_pack_padded_sequence) {
-      return ResizePacking(outputs, delta->second);
-    }
+    if (axis) return ResizeResults(node, *axis, delta->second, outputs);
     for (c10::IValue& output : *outputs) {
-      if (axis) {
-        output = Resized(output, *axis, delta->second);
-      } else if (output.isInt()) {
-        output = output.toInt() + delta->second;
-      }
+      if (output.isInt()) output = output.toInt() + delta->second;
     }
   }
 

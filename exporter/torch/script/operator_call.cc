@@ -258,6 +258,10 @@ IValue ToMeta(const IValue& value) {
   });
 }
 
+namespace {
+
+// Tensors of `value` (or the tensor) with more rows, repeated from the start, or fewer; negative
+// axes count from the end.
 IValue Resized(const IValue& value, int64_t axis, int64_t delta) {
   return MapTensors(value, [&](const at::Tensor& tensor) {
     const int64_t at = axis < 0 ? axis + tensor.dim() : axis;
@@ -273,6 +277,7 @@ IValue Resized(const IValue& value, int64_t axis, int64_t delta) {
   });
 }
 
+// Of _pack_padded_sequence: rows, and sequences at each step. Further steps are of one sequence.
 void ResizePacking(std::vector<IValue>* packing, int64_t delta) {
   const at::Tensor steps = (*packing)[1].toTensor();
   const int64_t kept = std::max<int64_t>(steps.size(0) + std::min<int64_t>(delta, 0), 1);
@@ -280,6 +285,14 @@ void ResizePacking(std::vector<IValue>* packing, int64_t delta) {
   const at::Tensor resized = at::cat({steps.slice(0, 0, kept), at::ones({added}, steps.options())});
   const int64_t rows = (resized.sum() - steps.sum()).item<int64_t>();
   *packing = {Resized((*packing)[0], 0, rows), resized};
+}
+
+}  // namespace
+
+void ResizeResults(const torch::jit::Node* node, int64_t axis, int64_t delta,
+                   std::vector<IValue>* results) {
+  if (node->kind() == c10::aten::_pack_padded_sequence) return ResizePacking(results, delta);
+  for (IValue& result : *results) result = Resized(result, axis, delta);
 }
 
 }  // namespace rules_onnx::script

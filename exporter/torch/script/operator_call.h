@@ -31,13 +31,10 @@ std::vector<c10::IValue> CallOperator(const torch::jit::Node* node,
 // The value with all its tensors on the meta device, containers copied.
 c10::IValue ToMeta(const c10::IValue& value);
 
-// Tensors of `value` (or the tensor) with `delta` more rows (or fewer) along `axis`, repeated from
-// the start; negative axes count from the end. Tensors without that axis stay.
-c10::IValue Resized(const c10::IValue& value, int64_t axis, int64_t delta);
-
-// The results of _pack_padded_sequence (rows, sequences at each step) with `delta` steps more, of
-// one sequence each, or fewer.
-void ResizePacking(std::vector<c10::IValue>* packing, int64_t delta);
+// Makes results of which values decide the size along `axis` (DataDependentAxis) longer by `delta`
+// there, or shorter: other results that the operator may have. Tensors without that axis stay.
+void ResizeResults(const torch::jit::Node* node, int64_t axis, int64_t delta,
+                   std::vector<c10::IValue>* results);
 
 }  // namespace rules_onnx::script
 
