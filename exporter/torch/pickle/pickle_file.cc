@@ -82,9 +82,10 @@ absl::StatusOr<Value> FromIValue(const c10::IValue& value, const std::string& pl
 }  // namespace
 
 absl::StatusOr<inputs::Inputs> ReadPickle(const std::string& path) {
-  const absl::StatusOr<std::string> content = files::ReadFile(path);
-  if (!content.ok()) return content.status();
-  const std::vector<char> bytes(content->begin(), content->end());
+  const absl::StatusOr<files::InputFile> file = files::InputFile::Open(path);
+  if (!file.ok()) return file.status();
+  std::vector<char> bytes(file->size());
+  if (auto status = file->Read(0, bytes.size(), bytes.data()); !status.ok()) return status;
   if (bytes.size() < 4 || bytes[0] != 'P' || bytes[1] != 'K') {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is not what torch.save writes (a zip file)"));
