@@ -196,4 +196,19 @@ absl::StatusOr<inputs::Inputs> GivenInputs(const std::vector<std::string>& items
   return examples;
 }
 
+std::vector<std::string> SpecsInOrder(const std::vector<std::string>& items,
+                                      const ir::Graph& graph) {
+  std::map<std::string, std::vector<std::string>> specs;
+  for (const std::string& item : items) {
+    const absl::StatusOr<inputs::Argument> argument = inputs::ParseSpec(item, 0);
+    if (inputs::NamesFile(item) || !argument.ok()) return items;
+    specs[argument->name].push_back(item);
+  }
+  std::vector<std::string> ordered;
+  for (const ir::Value* param : graph.main.params) {
+    for (const std::string& item : specs[param->name]) ordered.push_back(item);
+  }
+  return ordered.size() == items.size() ? ordered : items;
+}
+
 }  // namespace rules_onnx::cli

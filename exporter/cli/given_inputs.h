@@ -23,6 +23,11 @@ namespace rules_onnx::cli {
 absl::StatusOr<inputs::Inputs> GivenInputs(const std::vector<std::string>& items, ir::Graph* graph,
                                            diagnostics::Diagnostics* diagnostics);
 
+// Specs that all name their inputs, as GivenInputs takes them, in the graph's order, for what takes
+// them by their places. Other items as they are.
+std::vector<std::string> SpecsInOrder(const std::vector<std::string>& items,
+                                      const ir::Graph& graph);
+
 }  // namespace rules_onnx::cli
 
 #endif  // RULES_ONNX_EXPORTER_CLI_GIVEN_INPUTS_H_

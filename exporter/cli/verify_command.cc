@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,14 +13,13 @@
 #include "exporter/cli/child.h"
 #include "exporter/cli/commands.h"
 #include "exporter/cli/first_difference.h"
+#include "exporter/cli/given_inputs.h"
 #include "exporter/cli/lower_stage.h"
 #include "exporter/cli/program_kind.h"
 #include "exporter/cli/reference_inputs.h"
 #include "exporter/cli/temporary_folder.h"
 #include "exporter/cli/torch_child.h"
 #include "exporter/files/input_file.h"
-#include "exporter/inputs/read_inputs.h"
-#include "exporter/inputs/spec.h"
 #include "exporter/verify/cases.h"
 #include "exporter/verify/script.h"
 
@@ -92,28 +90,13 @@ std::vector<std::string> TorchScriptArguments(const Options& options) {
   return arguments;
 }
 
-// Specs that all name their inputs, in the graph's order; other items as they are.
-Texts InOrder(const Texts& items, const ir::Graph& graph) {
-  std::map<std::string, Texts> specs;
-  for (const std::string& item : items) {
-    const absl::StatusOr<inputs::Argument> argument = inputs::ParseSpec(item, 0);
-    if (inputs::NamesFile(item) || !argument.ok()) return items;
-    specs[argument->name].push_back(item);
-  }
-  Texts ordered;
-  for (const ir::Value* param : graph.main.params) {
-    for (const std::string& item : specs[param->name]) ordered.push_back(item);
-  }
-  return ordered.size() == items.size() ? ordered : items;
-}
-
 // The captured graph, which knows its dynamic axes; on the file's own inputs if none are given.
 absl::StatusOr<std::vector<std::string>> ExportedProgramArguments(
     const Options& options, const ir::Graph& graph, const capture::CapturePaths& paths,
     const std::string& samples) {
   std::vector<std::string> arguments = {"--graph", paths.graph, "--weights", paths.weights,
                                         "--dynamic-axes", AxesOfInputs(graph)};
-  for (const std::string& input : InOrder(options.inputs.items, graph)) {
+  for (const std::string& input : SpecsInOrder(options.inputs.items, graph)) {
     arguments.insert(arguments.end(), {"--inputs", WithoutAxisNames(input)});
   }
   if (!options.inputs.items.empty()) return arguments;
