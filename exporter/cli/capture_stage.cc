@@ -77,9 +77,9 @@ absl::Status CaptureProgram(const Options& options, const capture::CapturePaths&
   const absl::Status status =
       RunTorchCapture(options, TorchCaptureArguments(options, paths), messages);
   if (status.ok() && access(paths.graph.c_str(), F_OK) != 0) {
-    return absl::InternalError(
-        absl::StrCat("--torch-capture ", TorchCapturePath(options), " did not capture ", options.model,
-                     ": it left no graph"));
+    return absl::InternalError(absl::StrCat("--torch-capture ", TorchCapturePath(options),
+                                            " did not capture ", options.model,
+                                            ": it left no graph"));
   }
   return status;
 }

@@ -147,7 +147,8 @@ absl::Status OutputCheck::Run() const {
                                                      " name the same file, ", output.path));
     }
     for (const Place& input : inputs_) {
-      if (input.where != output.where && !absl::StartsWith(input.where, output.where + "/")) continue;
+      const bool inside = absl::StartsWith(input.where, output.where + "/");
+      if (input.where != output.where && !inside) continue;
       return absl::InvalidArgumentError(absl::StrCat(output.flag, " ", output.path,
                                                      " would replace what ", input.flag, " reads, ",
                                                      input.path));

@@ -13,8 +13,9 @@ namespace rules_onnx::cli {
 // --torch-capture, or the program beside this one.
 std::string TorchCapturePath(const Options& options);
 
-// Runs it, with --torch-libraries; `messages` gets what it wrote to standard error. An error without a message: it failed,
-// and `messages` say why. Other errors: it cannot be started, or a signal ended it.
+// Runs it, with --torch-libraries; `messages` gets what it wrote to standard error. An error without
+// a message: it failed, and `messages` say why. Other errors: it cannot be started, or a signal
+// ended it.
 absl::Status RunTorchCapture(const Options& options, std::vector<std::string> arguments,
                              std::string* messages);
 

@@ -171,7 +171,9 @@ absl::Status AtomicFile::Commit() {
 absl::Status CheckReplaceable(const std::string& path, bool by_folder) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return absl::OkStatus();
-  if (S_ISDIR(info.st_mode)) return by_folder ? absl::OkStatus() : SystemError(EISDIR, "write", path);
+  if (S_ISDIR(info.st_mode)) {
+    return by_folder ? absl::OkStatus() : SystemError(EISDIR, "write", path);
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("cannot write ", path, ": it is not a regular file"));
 }

@@ -143,13 +143,14 @@ void LinearCrossEntropy(Op& op) {
   const bool is_reduced = op.node.Find("reduction") != nullptr;
   const std::string reduction = is_reduced ? op.String("reduction") : "none";
   const int64_t code = reduction == "mean" ? 1 : reduction == "sum" ? 2 : 0;
+  const double smoothing = is_reduced ? op.Float("label_smoothing") : 0;
   const Item loss = Call(op, "aten::cross_entropy_loss",
                          {{"self", scores},
                           {"target", op.Tensor("target")},
                           {"weight", operand("weight")},
                           {"reduction", ir::Arg(code)},
                           {"ignore_index", ir::Arg(op.Int("ignore_index"))},
-                          {"label_smoothing", ir::Arg(is_reduced ? op.Float("label_smoothing") : 0.0)}},
+                          {"label_smoothing", ir::Arg(smoothing)}},
                          {ir::Type::Tensor(dtype, op.OutShape())})[0];
   std::vector<Item> results(op.num_outputs());
   results[0] = b.Cast(loss.val, x.dtype());

@@ -69,7 +69,8 @@ void GetItem(Op& op) {
   const auto index = op.KnownInt(index_name);
   if (!index) return op.Return(ComputedElement(op, *items, op.IntVal(index_name)));
   const auto place = KnownPosition(index, *items);
-  if (op.Require(place.has_value(), absl::StrCat("index ", *index, " is out of range for a list of ",
+  if (op.Require(place.has_value(), absl::StrCat("index ", *index,
+                                                 " is out of range for a list of ",
                                                  items->size()))) {
     op.Return((*items)[*place]);
   }

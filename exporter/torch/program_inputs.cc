@@ -19,7 +19,8 @@ absl::Status CheckOrder(const std::string& name, size_t position,
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "input ", name, " is given in the place of parameter ", parameters[position],
-      " of the program; the program's parameters are, in order, ", absl::StrJoin(parameters, ", ")));
+      " of the program; the program's parameters are, in order, ",
+      absl::StrJoin(parameters, ", ")));
 }
 
 }  // namespace

@@ -341,7 +341,7 @@ void Schedule::RunNumberInputs() {
                         RunAt(ExampleSizes(), {}, {{path, -1}}).has_value();
     if (restart_) return;
     if (failed) untrusted_inputs_.insert(path);
-    // As far as the program lets it: what is halved, rounded or limited does not move with each step.
+    // As far as the program lets it: what is halved, rounded or limited does not move at each step.
     for (const int64_t delta : {-1, -2, 2, 37}) {
       if (!restart_ && value + delta > 0) RunAt(ExampleSizes(), {}, {{path, delta}});
     }
