@@ -170,7 +170,8 @@ class BadInputTest(unittest.TestCase):
 
     def test_files_that_hold_no_inputs(self):
         for name, words in (("state.pt", "a program or a state dict"), ("net.pt", "a program or a state dict"),
-                            ("missing.pt", "no such file"), ("folder.pt", "directory")):
+                            ("missing.pt", "no such file"), ("folder.pt", "directory"),
+                            ("text.pt", "plain text file"), ("truncated.net.pt", "not a zip file")):
             path = self.programs / name
             self.refused("net.pt", str(path), words, options=("--inputs", path))
         for path in ("/etc/passwd", str(self.programs)):

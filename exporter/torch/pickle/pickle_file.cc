@@ -14,6 +14,7 @@
 #include "exporter/files/input_file.h"
 #include "exporter/torch/values/flatten.h"
 #include "exporter/torch/values/tensors.h"
+#include "exporter/zip/zip_reader.h"
 
 namespace rules_onnx::pickle {
 namespace {
@@ -84,12 +85,13 @@ absl::StatusOr<Value> FromIValue(const c10::IValue& value, const std::string& pl
 absl::StatusOr<inputs::Inputs> ReadPickle(const std::string& path) {
   const absl::StatusOr<files::InputFile> file = files::InputFile::Open(path);
   if (!file.ok()) return file.status();
+  // Before it is read whole: it may be anything.
+  if (auto zip = zip::ZipReader::Open(path); !zip.ok()) {
+    return absl::Status(zip.status().code(), absl::StrCat(zip.status().message(),
+                                                          "; torch.save writes a zip file"));
+  }
   std::vector<char> bytes(file->size());
   if (auto status = file->Read(0, bytes.size(), bytes.data()); !status.ok()) return status;
-  if (bytes.size() < 4 || bytes[0] != 'P' || bytes[1] != 'K') {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is not what torch.save writes (a zip file)"));
-  }
   try {
     auto value = FromIValue(torch::jit::pickle_load(bytes), "the saved value");
     if (!value.ok()) {
