@@ -113,6 +113,9 @@ absl::StatusOr<std::map<std::string, SymbolSizes>> CollectSymbols(const Inputs& 
 // size 0 grows by zeros.
 Inputs WithSizes(const Inputs& inputs, const std::map<std::string, int64_t>& sizes);
 
+// The same inputs with those sizes, their tensors without bytes.
+Inputs WithSizesAlone(Inputs inputs, const std::map<std::string, int64_t>& sizes);
+
 }  // namespace rules_onnx::inputs
 
 #endif  // RULES_ONNX_EXPORTER_INPUTS_INPUT_H_

@@ -131,5 +131,13 @@ TEST(WithSizes, GrowsFromNothingAndToNothing) {
   EXPECT_EQ(WithSizes(some, {{"N", 0}}).arguments[0].value.tensor.bytes, "");
 }
 
+TEST(WithSizesAlone, HasNoBytes) {
+  const Inputs inputs = FromArguments(Value::Tuple({Counting({{2, "N"}, {3}}), Counting({{4}})}));
+  const Inputs other = WithSizesAlone(inputs, {{"N", 5}});
+  EXPECT_THAT(other.arguments[0].value.tensor.shape(), ElementsAre(5, 3));
+  EXPECT_EQ(other.arguments[0].value.tensor.bytes, "");
+  EXPECT_THAT(other.arguments[1].value.tensor.shape(), ElementsAre(4));
+}
+
 }  // namespace
 }  // namespace rules_onnx::inputs

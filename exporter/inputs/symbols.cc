@@ -75,4 +75,16 @@ Inputs WithSizes(const Inputs& inputs, const std::map<std::string, int64_t>& siz
   return result;
 }
 
+Inputs WithSizesAlone(Inputs inputs, const std::map<std::string, int64_t>& sizes) {
+  for (Tensor* tensor : MutableTensors(&inputs)) {
+    tensor->bytes.clear();
+    for (Axis& axis : tensor->axes) {
+      if (const auto found = sizes.find(axis.symbol); found != sizes.end()) {
+        axis.size = found->second;
+      }
+    }
+  }
+  return inputs;
+}
+
 }  // namespace rules_onnx::inputs

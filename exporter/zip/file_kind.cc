@@ -27,10 +27,10 @@ std::string DescribeKind(absl::string_view head) {
   if (head.empty()) return "it is empty";
   if (absl::StartsWith(head, "PK\x03\x04")) return "it begins as one, but is cut off or damaged";
   if (absl::StartsWith(head, kTorchMagic)) {
-    return "it is a torch.save file in the form from before PyTorch 1.6; save it again with a "
-           "newer PyTorch";
+    return "it is a torch.save file, of a state dict perhaps, in the form from before PyTorch 1.6; "
+           "save it again with a newer PyTorch";
   }
-  if (IsPickle(head)) return "it is a Python pickle";
+  if (IsPickle(head)) return "it is a Python pickle, of a state dict perhaps";
   if (head.size() >= 262 && head.substr(257, 5) == "ustar") return "it is a tar file";
   if (absl::StartsWith(head, "version https://git-lfs")) {
     return "it is a Git LFS pointer; fetch the file itself with git lfs pull";

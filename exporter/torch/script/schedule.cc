@@ -90,12 +90,20 @@ bool SameForms(const RunRecord& a, const RunRecord& b) {
   });
 }
 
+bool AnyQuantized(const inputs::Inputs& inputs) {
+  const auto tensors = inputs::TensorLeaves(inputs);
+  return std::any_of(tensors.begin(), tensors.end(), [](const inputs::Leaf& leaf) {
+    return leaf.value->tensor.quantization.has_value();
+  });
+}
+
 }  // namespace
 
 Schedule::Schedule(const ScriptProgram* program, inputs::Inputs inputs, bool allow_frozen_shapes)
     : program_(program),
       inputs_(std::move(inputs)),
       allow_frozen_shapes_(allow_frozen_shapes),
+      meta_(!AnyQuantized(inputs_)),
       interpreter_(program->graph, program->module._ivalue(), &contexts_) {}
 
 Schedule::Sizes Schedule::ExampleSizes() const {
@@ -108,7 +116,9 @@ Schedule::Sizes Schedule::ExampleSizes() const {
 // path.
 std::optional<RunFailure> Schedule::RunAt(const Sizes& sizes, const Perturbation& perturbation,
                                           const std::map<std::string, int64_t>& number_deltas) {
-  auto bound = torch_values::BindArguments(program_->schema(), inputs::WithSizes(inputs_, sizes));
+  auto bound = torch_values::BindArguments(
+      program_->schema(),
+      meta_ ? inputs::WithSizesAlone(inputs_, sizes) : inputs::WithSizes(inputs_, sizes));
   if (!bound.ok()) return RunFailure{nullptr, std::string(bound.status().message()), false};
   Run run;
   run.bindings = sizes;
@@ -121,7 +131,8 @@ std::optional<RunFailure> Schedule::RunAt(const Sizes& sizes, const Perturbation
       }
     });
   }
-  const auto values = torch_values::ToIValues(program_->schema(), *bound);
+  const auto values = torch_values::ToIValues(program_->schema(), *bound,
+                                              meta_ ? c10::kMeta : c10::kCPU);
   if (!values.ok()) return RunFailure{nullptr, std::string(values.status().message()), false};
   c10::IValue output;
   auto failure = interpreter_.Run(*values, {.meta = meta_, .perturbation = perturbation},

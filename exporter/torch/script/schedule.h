@@ -68,7 +68,7 @@ class Schedule {
   const ScriptProgram* program_;
   inputs::Inputs inputs_;
   bool allow_frozen_shapes_;
-  bool meta_ = true;
+  bool meta_;
   bool restart_ = false;  // a run on meta asked for a value
   Contexts contexts_;
   Interpreter interpreter_;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "exporter/torch/values/flatten.h"
+#include "exporter/torch/values/tensors.h"
 
 namespace rules_onnx::torch_values {
 namespace {
@@ -45,16 +46,22 @@ absl::Status Mismatch(const std::string& path, const c10::TypePtr& type, const V
                                                  kNames[static_cast<int>(value.kind)]));
 }
 
+// A tensor without values.
+at::Tensor SizesOf(const inputs::Tensor& tensor) {
+  return at::empty(tensor.shape(),
+                   at::TensorOptions(*ScalarTypeOf(tensor.dtype)).device(c10::kMeta));
+}
+
 absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& type,
-                                     const std::string& path);
+                                     const std::string& path, c10::DeviceType device);
 
 absl::StatusOr<c10::IValue> ToList(const Value& value, const c10::TypePtr& type,
-                                   const std::string& path) {
+                                   const std::string& path, c10::DeviceType device) {
   const auto list_type = type->cast<c10::ListType>();
   const c10::TypePtr element = list_type ? list_type->getElementType() : c10::AnyType::get();
   c10::impl::GenericList list(element);
   for (size_t i = 0; i < value.elements.size(); ++i) {
-    auto item = ToIValue(value.elements[i], element, absl::StrCat(path, ".", i));
+    auto item = ToIValue(value.elements[i], element, absl::StrCat(path, ".", i), device);
     if (!item.ok()) return item.status();
     list.push_back(*std::move(item));
   }
@@ -62,7 +69,7 @@ absl::StatusOr<c10::IValue> ToList(const Value& value, const c10::TypePtr& type,
 }
 
 absl::StatusOr<c10::IValue> ToTuple(const Value& value, const c10::TypePtr& type,
-                                    const std::string& path) {
+                                    const std::string& path, c10::DeviceType device) {
   const auto tuple_type = type->cast<c10::TupleType>();
   if (tuple_type && tuple_type->elements().size() != value.elements.size()) {
     return Mismatch(path, type, value);
@@ -72,7 +79,7 @@ absl::StatusOr<c10::IValue> ToTuple(const Value& value, const c10::TypePtr& type
     auto item =
         ToIValue(value.elements[i],
                  tuple_type ? tuple_type->elements()[i] : c10::TypePtr(c10::AnyType::get()),
-                 absl::StrCat(path, ".", i));
+                 absl::StrCat(path, ".", i), device);
     if (!item.ok()) return item.status();
     items.push_back(*std::move(item));
   }
@@ -83,15 +90,15 @@ absl::StatusOr<c10::IValue> ToTuple(const Value& value, const c10::TypePtr& type
 }
 
 absl::StatusOr<c10::IValue> ToDict(const Value& value, const c10::TypePtr& type,
-                                   const std::string& path) {
+                                   const std::string& path, c10::DeviceType device) {
   const auto dict_type = type->cast<c10::DictType>();
   if (!dict_type) return Mismatch(path, type, value);
   c10::impl::GenericDict dict(dict_type->getKeyType(), dict_type->getValueType());
   for (size_t i = 0; i < value.elements.size(); ++i) {
-    auto key = ToIValue(value.keys[i], dict_type->getKeyType(), path);
+    auto key = ToIValue(value.keys[i], dict_type->getKeyType(), path, device);
     if (!key.ok()) return key.status();
     auto mapped = ToIValue(value.elements[i], dict_type->getValueType(),
-                           absl::StrCat(path, ".", value.keys[i].text));
+                           absl::StrCat(path, ".", value.keys[i].text), device);
     if (!mapped.ok()) return mapped.status();
     dict.insert(*std::move(key), *std::move(mapped));
   }
@@ -99,7 +106,7 @@ absl::StatusOr<c10::IValue> ToDict(const Value& value, const c10::TypePtr& type,
 }
 
 absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& type,
-                                     const std::string& path) {
+                                     const std::string& path, c10::DeviceType device) {
   if (value.kind == Kind::kNone) {
     if (c10::NoneType::get()->isSubtypeOf(*type)) return c10::IValue();
     return Mismatch(path, type, value);
@@ -111,20 +118,20 @@ absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& typ
           !inner->isSubtypeOf(*c10::TensorType::get())) {
         return Mismatch(path, type, value);
       }
-      return c10::IValue(ToTorch(value.tensor));
+      return c10::IValue(device == c10::kMeta ? SizesOf(value.tensor) : ToTorch(value.tensor));
     }
     case Kind::kList:
     case Kind::kTuple:
       if (inner->kind() == c10::TypeKind::ListType ||
           (value.kind == Kind::kList && inner->kind() == c10::TypeKind::AnyType)) {
-        return ToList(value, inner, path);
+        return ToList(value, inner, path, device);
       }
       if (inner->kind() == c10::TypeKind::TupleType || inner->kind() == c10::TypeKind::AnyType) {
-        return ToTuple(value, inner, path);
+        return ToTuple(value, inner, path, device);
       }
       return Mismatch(path, type, value);
     case Kind::kDict:
-      return ToDict(value, inner, path);
+      return ToDict(value, inner, path, device);
     default:
       break;
   }
@@ -201,7 +208,8 @@ absl::StatusOr<std::vector<BoundArgument>> BindArguments(const c10::FunctionSche
 }
 
 absl::StatusOr<std::vector<c10::IValue>> ToIValues(const c10::FunctionSchema& schema,
-                                                   const std::vector<BoundArgument>& arguments) {
+                                                   const std::vector<BoundArgument>& arguments,
+                                                   c10::DeviceType device) {
   const std::vector<c10::Argument> parameters = Parameters(schema);
   std::vector<c10::IValue> values;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -209,7 +217,7 @@ absl::StatusOr<std::vector<c10::IValue>> ToIValues(const c10::FunctionSchema& sc
       values.push_back(*parameters[i].default_value());
       continue;
     }
-    auto value = ToIValue(arguments[i].value, parameters[i].type(), arguments[i].name);
+    auto value = ToIValue(arguments[i].value, parameters[i].type(), arguments[i].name, device);
     if (!value.ok()) return value.status();
     values.push_back(*std::move(value));
   }

@@ -29,9 +29,11 @@ std::vector<c10::Argument> Parameters(const c10::FunctionSchema& schema);
 absl::StatusOr<std::vector<BoundArgument>> BindArguments(const c10::FunctionSchema& schema,
                                                          inputs::Inputs inputs);
 
-// The values that the program is called with. Errors name the input and the type it should have.
+// The values that the program is called with. On kMeta tensors have sizes alone: their bytes are not
+// read, and none may be quantized. Errors name the input and the type it should have.
 absl::StatusOr<std::vector<c10::IValue>> ToIValues(const c10::FunctionSchema& schema,
-                                                   const std::vector<BoundArgument>& arguments);
+                                                   const std::vector<BoundArgument>& arguments,
+                                                   c10::DeviceType device = c10::kCPU);
 
 }  // namespace rules_onnx::torch_values
 

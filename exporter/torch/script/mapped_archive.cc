@@ -1,0 +1,104 @@
+#include "exporter/torch/script/mapped_archive.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace rules_onnx::script {
+namespace {
+
+// Below this a read costs less than a mapping.
+constexpr uint64_t kMinMappedBytes = 64 << 10;
+
+uintptr_t PageSize() {
+  static const auto size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+// Whole pages around the bytes of an entry.
+struct Pages {
+  Pages(const void* data, size_t bytes)
+      : lead(reinterpret_cast<uintptr_t>(data) % PageSize()),
+        begin(static_cast<char*>(const_cast<void*>(data)) - lead),
+        size((lead + bytes + PageSize() - 1) / PageSize() * PageSize()) {}
+
+  size_t lead;  // bytes of the first page before the entry
+  void* begin;
+  size_t size;
+};
+
+// The order in which LibTorch numbers, and reads, tensors: data/2 before data/10.
+bool InOrder(const zip::Entry* a, const zip::Entry* b) {
+  return std::pair(a->name.size(), a->name) < std::pair(b->name.size(), b->name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<MappedArchive>> MappedArchive::Open(
+    const zip::ZipReader& archive) {
+  auto file = files::InputFile::Open(archive.path());
+  if (!file.ok()) return file.status();
+  auto mapped = std::shared_ptr<MappedArchive>(new MappedArchive(*std::move(file)));
+  std::vector<const zip::Entry*> entries;
+  for (const zip::Entry& entry : archive.entries()) {
+    if (entry.stored() && entry.size >= kMinMappedBytes) entries.push_back(&entry);
+  }
+  std::sort(entries.begin(), entries.end(), InOrder);
+  for (const zip::Entry* entry : entries) mapped->entries_[entry->size].push_back(entry->offset);
+  return mapped;
+}
+
+MappedArchive::MappedArchive(files::InputFile file)
+    : file_(std::move(file)), allocator_(this), plain_allocator_(c10::GetCPUAllocator()) {
+  c10::SetCPUAllocator(&allocator_);
+}
+
+MappedArchive::~MappedArchive() { c10::SetCPUAllocator(plain_allocator_); }
+
+c10::DataPtr MappedArchive::Allocator::allocate(size_t bytes) {
+  c10::DataPtr reserved = archive_->Reserve(bytes);
+  return reserved ? std::move(reserved) : archive_->plain_allocator_->allocate(bytes);
+}
+
+c10::DataPtr MappedArchive::Reserve(size_t bytes) {
+  const auto found = entries_.find(bytes);
+  if (found == entries_.end() || found->second.empty()) return {};
+  const size_t lead = found->second.front() % PageSize();
+  void* begin = mmap(nullptr, lead + bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED) return {};
+  found->second.pop_front();
+  void* data = static_cast<char*>(begin) + lead;
+  waiting_.emplace(data, bytes);
+  auto* pages = new Pages(data, bytes);
+  return {data, pages,
+          [](void* context) {
+            const std::unique_ptr<Pages> owned(static_cast<Pages*>(context));
+            munmap(owned->begin, owned->size);
+          },
+          c10::Device(c10::kCPU)};
+}
+
+size_t MappedArchive::read(uint64_t offset, void* buffer, size_t bytes, const char*) const {
+  const auto waiting = waiting_.find(buffer);
+  if (waiting != waiting_.end()) {
+    const Pages pages(buffer, waiting->second);
+    const bool fits = bytes == waiting->second && offset % PageSize() == pages.lead;
+    waiting_.erase(waiting);
+    if (fits) {
+      void* mapped = mmap(nullptr, pages.size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                          file_.descriptor(), static_cast<off_t>(offset - pages.lead));
+      if (mapped != MAP_FAILED) {
+        mremap(mapped, pages.size, pages.size, MREMAP_MAYMOVE | MREMAP_FIXED, pages.begin);
+        return bytes;
+      }
+    }
+  }
+  return file_.Read(offset, bytes, static_cast<char*>(buffer)).ok() ? bytes : 0;
+}
+
+}  // namespace rules_onnx::script

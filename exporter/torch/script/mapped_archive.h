@@ -1,0 +1,64 @@
+// A saved program whose weights are mapped from its file instead of read into memory.
+#ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_MAPPED_ARCHIVE_H_
+#define RULES_ONNX_EXPORTER_TORCH_SCRIPT_MAPPED_ARCHIVE_H_
+
+#include <c10/core/Allocator.h>
+#include <caffe2/serialize/read_adapter_interface.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "absl/status/statusor.h"
+#include "exporter/files/input_file.h"
+#include "exporter/zip/zip_reader.h"
+
+namespace rules_onnx::script {
+
+// LibTorch allocates memory for an entry of the archive and then reads the entry into it. While a
+// MappedArchive lives, the memory is laid out so that the entry's pages of the file can take its
+// place: the allocation of an entry's size is placed as the next entry of that size lies in the file,
+// and the read maps it there if it is the one. Whatever else is allocated or read goes the plain way.
+//
+// A mapped weight takes no memory of its own, and may be written: that changes a page's copy, not
+// the file. The storages outlive the archive.
+class MappedArchive : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  static absl::StatusOr<std::shared_ptr<MappedArchive>> Open(const zip::ZipReader& archive);
+  ~MappedArchive() override;
+
+  size_t size() const override { return file_.size(); }
+  size_t read(uint64_t offset, void* buffer, size_t bytes, const char* what) const override;
+
+ private:
+  // Becomes LibTorch's allocator of CPU memory.
+  class Allocator : public c10::Allocator {
+   public:
+    explicit Allocator(MappedArchive* archive) : archive_(archive) {}
+    c10::DataPtr allocate(size_t bytes) override;
+    void copy_data(void* to, const void* from, size_t bytes) const override {
+      default_copy_data(to, from, bytes);
+    }
+
+   private:
+    MappedArchive* archive_;
+  };
+
+  explicit MappedArchive(files::InputFile file);
+  // Memory of that size, placed as the next entry of that size; null if there is none.
+  c10::DataPtr Reserve(size_t bytes);
+
+  files::InputFile file_;
+  Allocator allocator_;
+  c10::Allocator* plain_allocator_;
+  // Offsets of the large stored entries of each size, in the order of their numbers.
+  std::map<uint64_t, std::deque<uint64_t>> entries_;
+  // Memory that waits for its entry, with the entry's size.
+  mutable std::unordered_map<const void*, size_t> waiting_;
+};
+
+}  // namespace rules_onnx::script
+
+#endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_MAPPED_ARCHIVE_H_
