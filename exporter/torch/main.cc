@@ -112,8 +112,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Large weights in large pages: LibTorch reads the variable once, at its first allocation.
-  setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
   int status = Main(argc, argv);
   if (status == 0) status = Report(rules_onnx::files::FlushStandardOutput());
   // Without the destructors of LibTorch's registries, which take longer than a small capture.
