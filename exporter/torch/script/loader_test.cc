@@ -54,6 +54,19 @@ TEST_F(LoaderTest, LoadsAndTellsOfTruncation) {
   EXPECT_NE(Message(path).find("damaged"), std::string::npos);
 }
 
+// Ranges of this process's memory that are pages of the file.
+int MappedRanges(const std::string& path) {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.size() > path.size() &&
+        line.compare(line.size() - path.size(), path.size(), path) == 0) {
+      ++count;
+    }
+  }
+  return count;
+}
+
 // Weights come from their own pages of the file, in whatever order equal sizes are asked for, and a
 // write to one stays in memory.
 TEST_F(LoaderTest, MapsLargeWeights) {
@@ -73,6 +86,7 @@ TEST_F(LoaderTest, MapsLargeWeights) {
   for (int repeat = 0; repeat < 2; ++repeat) {
     const auto loaded = LoadProgram(path);
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_EQ(MappedRanges(path), 14);
     for (int i = 0; i < 12; ++i) {
       const at::Tensor buffer = loaded->attr("w" + std::to_string(i)).toTensor();
       EXPECT_TRUE(buffer.equal(weight(i % 3 == 0 ? 30 : 40, i))) << i;
@@ -82,6 +96,7 @@ TEST_F(LoaderTest, MapsLargeWeights) {
     EXPECT_EQ(loaded->attr("small").toTensor().sum().item<float>(), 3);
     EXPECT_TRUE(loaded->attr("list").toTensorVector()[1].equal(weight(30, 200)));
   }
+  EXPECT_EQ(MappedRanges(path), 0);
 }
 
 TEST_F(LoaderTest, LoadedWeightsOutliveTheFile) {
