@@ -17,11 +17,13 @@ namespace {
 using diagnostics::JsonText;
 
 bool OnTensors(const std::string& op) {
+  const auto on_tensor = [](const ir::SchemaArg& arg) {
+    return absl::StrContains(arg.type, "Tensor");
+  };
   const ir::Schema* const schema = ir::FindSchema(op);
   return schema != nullptr &&
-         std::any_of(schema->args.begin(), schema->args.end(), [](const ir::SchemaArg& arg) {
-           return absl::StrContains(arg.type, "Tensor");
-         });
+         (std::any_of(schema->args.begin(), schema->args.end(), on_tensor) ||
+          std::any_of(schema->returns.begin(), schema->returns.end(), on_tensor));
 }
 
 // The overloads that the row is in charge of: its own, or those without a row of their own. Of an

@@ -158,6 +158,12 @@ Val EqualItems(Op& op, const Item& x, const Item& y) {
   return op.failed() ? Val() : op.Fail("these values can't be compared");
 }
 
+// Two items of lists of known length: these may be tensors of one element as well.
+Val SameItem(Op& op, const Item& x, const Item& y) {
+  const Val equal = EqualItems(op, x, y);
+  return !equal || equal.rank() == 0 ? equal : op.b.Reshape(equal, std::vector<int64_t>{});
+}
+
 // A list of numbers as a 1-D tensor.
 Val Numbers(Op& op, size_t i) {
   const Item list = op.Arg(op.node.args[i].name);
@@ -183,7 +189,7 @@ Val EqualLists(Op& op) {
   if (first->size() != second->size()) return op.b.ScalarInt(0, DType::kBool);
   Val equal = op.b.ScalarInt(1, DType::kBool);
   for (size_t i = 0; i < first->size(); ++i) {
-    equal = op.b.And(equal, EqualItems(op, (*first)[i], (*second)[i]));
+    equal = op.b.And(equal, SameItem(op, (*first)[i], (*second)[i]));
   }
   return equal;
 }
@@ -201,6 +207,23 @@ void Contains(Op& op) {
   Val found = op.b.ScalarInt(0, DType::kBool);
   for (const Item& item : *items) found = op.b.Or(found, EqualItems(op, item, wanted));
   op.Return(found);
+}
+
+// The first place of a value that the list must have.
+void PlaceOf(Op& op) {
+  Builder& b = op.b;
+  const Item list = First(op), wanted = Second(op);
+  const auto items = ItemsOf(op, list);
+  if (list.failed()) return;
+  if (!items) {
+    const Val equal = b.Cast(EqualItems(op, list, wanted), DType::kInt64);
+    return op.Return(b.ArgMax(equal, 0, /*keepdims=*/false));
+  }
+  Val place = b.Int(static_cast<int64_t>(items->size()));
+  for (int64_t i = static_cast<int64_t>(items->size()) - 1; i >= 0; --i) {
+    place = b.Where(SameItem(op, (*items)[i], wanted), b.Int(i), place);
+  }
+  op.Return(place);
 }
 
 void Count(Op& op) {
@@ -321,6 +344,13 @@ const Family kContainer = {"container", {
     {"aten::__contains__.int_list", Contains},
     {"aten::__contains__.float_list", Contains},
     {"aten::__contains__.str_list", Contains},
+    {"aten::eq.Tensor_list", ListsEqual},
+    {"aten::ne.Tensor_list", ListsDiffer},
+    {"aten::index.list_int", PlaceOf},
+    {"aten::index.list_float", PlaceOf},
+    {"aten::index.list_bool", PlaceOf},
+    {"aten::index.list_str", PlaceOf},
+    {"aten::index.list_Tensor", PlaceOf},
     {"aten::count.int", Count},
     {"aten::count.float", Count},
     {"aten::count.bool", Count},

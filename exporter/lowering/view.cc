@@ -23,6 +23,11 @@ void Reshape(Op& op) {
 constexpr char kSizeName[] = "size";
 constexpr char kShapeName[] = "shape";
 
+// The sizes as a tensor.
+void ReshapeFromTensor(Op& op) {
+  op.Return(op.b.Reshape(op.Tensor("self"), op.Tensor("shape", DType::kInt64)));
+}
+
 // The same bytes as elements of another type.
 void ViewDtype(Op& op) {
   const Val x = op.Tensor("self");
@@ -50,9 +55,24 @@ void Flatten(Op& op) {
   }
   Vals sizes;
   for (int i = 0; i < start; ++i) sizes.push_back(op.b.Size(x, i));
-  sizes.push_back(op.b.Int(-1));
+  // No -1, which says nothing beside a size that is 0 at run time.
+  Val merged = op.b.Int(1);
+  for (int i = start; i <= end; ++i) merged = op.b.Mul(merged, op.b.Size(x, i));
+  sizes.push_back(merged);
   for (int i = end + 1; i < x.rank(); ++i) sizes.push_back(op.b.Size(x, i));
   op.Return(op.b.Reshape(x, sizes, op.OutShape()));
+}
+
+// A -1 as the number that the axis of that size leaves for it.
+Vals Inferred(Builder& b, Vals sizes, Val whole) {
+  Val others = b.Int(1);
+  for (const Val size : sizes) {
+    if (size.int_value() != -1) others = b.Mul(others, size);
+  }
+  for (Val& size : sizes) {
+    if (size.int_value() == -1) size = b.Div(whole, others);
+  }
+  return sizes;
 }
 
 void Unflatten(Op& op) {
@@ -60,7 +80,9 @@ void Unflatten(Op& op) {
   const int axis = op.Axis("dim", x);
   Vals sizes;
   for (int i = 0; i < axis; ++i) sizes.push_back(op.b.Size(x, i));
-  for (const Val size : op.IntVals("sizes")) sizes.push_back(size);
+  for (const Val size : Inferred(op.b, op.IntVals("sizes"), op.b.Size(x, axis))) {
+    sizes.push_back(size);
+  }
   for (int i = axis + 1; i < x.rank(); ++i) sizes.push_back(op.b.Size(x, i));
   op.Return(op.b.Reshape(x, sizes, op.OutShape()));
 }
@@ -240,6 +262,7 @@ const Family kView = {"view", {
     {"aten::_reshape_alias_copy", Reshape<kSizeName>},
     {"aten::_reshape_copy", Reshape<kSizeName>},
     {"aten::view_as", ViewAs},
+    {"aten::_reshape_from_tensor", ReshapeFromTensor},
     {"aten::reshape_as", ViewAs},
     {"aten::flatten", Flatten},
     {"aten::unflatten", Unflatten},
