@@ -52,6 +52,7 @@ extern const Family kNumeric;
 extern const Family kDifferences;
 extern const Family kLoss;
 extern const Family kClassLoss;
+extern const Family kCtc;
 extern const Family kGamma;
 extern const Family kErrorFunction;
 extern const Family kBessel;

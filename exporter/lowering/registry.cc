@@ -54,6 +54,7 @@ const std::vector<const Family*>& Families() {
       &kDifferences,
       &kLoss,
       &kClassLoss,
+      &kCtc,
       &kGamma,
       &kErrorFunction,
       &kBessel,

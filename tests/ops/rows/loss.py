@@ -18,6 +18,18 @@ def signs(x):
     return torch.where(x > 0, 1.0, -1.0)
 
 
+def log_probabilities(x):
+    return x.log_softmax(-1)
+
+
+def ctc(reduction, zero_infinity=False, blank=0, inputs=(7, 5, 3), targets=(3, 1, 3)):
+    """Losses of one sample that ends early and of one that is too short for its target."""
+    return lambda x, y: F.ctc_loss(log_probabilities(x), y, inputs, targets, blank, reduction, zero_infinity)
+
+
+CTC = ("trace",)  # torch.export asks eager PyTorch for a size and fails
+LABELS = torch.tensor([[1, 1, 2], [3, -1, 9], [2, 3, 2]])
+
 ROWS = [
     *[Case(f"{f.__name__}_{r}", lambda x, y, f=f, r=r: f(x, y, reduction=r), [X, Y])
       for f in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss) for r in REDUCTIONS],
@@ -80,4 +92,15 @@ ROWS = [
          modes=("export", "trace")),
     Case("multilabel_margin_single", lambda x, y: F.multilabel_margin_loss(x, y, reduction="none"),
          [T("f32", 4), torch.tensor([3, 0, -1, 1])], since=11, modes=("trace",)),
+    *[Case(f"ctc_{r}", ctc(r), [T("f32", 7, 3, 5), LABELS], modes=CTC) for r in REDUCTIONS],
+    Case("ctc_zero_infinity", ctc("none", True), [T("f32", 7, 3, 5, T=0), LABELS], modes=CTC),
+    Case("ctc_blank_f64", ctc("none", blank=4), [T("f64", 7, 3, 5), LABELS.clamp(0, 3)], modes=CTC),
+    Case("ctc_concatenated", ctc("none", inputs=(7, 7, 0), targets=(3, 0, 1)), [T("f32", 7, 3, 5), torch.tensor([1, 2, 2, 3])], since=11, modes=CTC),
+    Case("ctc_without_targets", ctc("none", inputs=(7, 7, 0), targets=(0, 0, 0)), [T("f32", 7, 3, 5), torch.zeros(3, 0, dtype=torch.int64)], modes=CTC),
+    Case("ctc_single", lambda x, y: F.ctc_loss(log_probabilities(x), y, (6,), (3,), reduction="none"),
+         [T("f32", 7, 5), torch.tensor([1, 1, 2])], since=11, modes=CTC),
+    Case("ctc_tensor", lambda x, y, n, m: F.ctc_loss(log_probabilities(x), y, n, m), [T("f32", 7, 3, 5), LABELS, torch.tensor([7, 5, 6]), torch.tensor([3, 1, 2])],
+         modes=CTC),
+    Case("ctc_tensor_concatenated", lambda x, y, n, m: F.ctc_loss(log_probabilities(x), y, n, m, reduction="sum"),
+         [T("f32", 7, 3, 5), torch.tensor([1, 2, 2, 3, 4, 1]), torch.tensor([7, 5, 6]), torch.tensor([3, 1, 2])], since=11, modes=CTC),
 ]
