@@ -84,6 +84,19 @@ std::vector<Item> CallOn(Op& op, LoweringFunction function,
       std::move(outputs));
 }
 
+std::vector<Item> CallReplaced(
+    Op& op, LoweringFunction function,
+    const std::function<std::optional<Item>(const ir::NamedArg&)>& replace,
+    std::vector<ir::Type> outputs) {
+  Scratch scratch(op, op.node.op);
+  for (const ir::NamedArg& arg : op.node.args) {
+    const std::optional<Item> item = replace(arg);
+    const bool replaced = item && !item->failed();
+    scratch.node().args.push_back({arg.name, replaced ? scratch.Value(*item) : arg.value});
+  }
+  return scratch.Run(function, std::move(outputs));
+}
+
 std::vector<Item> CallOnTyped(Op& op, LoweringFunction function,
                               const std::function<Item(const Item&, const ir::Type&)>& map,
                               std::vector<ir::Type> outputs) {

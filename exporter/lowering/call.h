@@ -3,6 +3,7 @@
 #define RULES_ONNX_EXPORTER_LOWERING_CALL_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,13 @@ std::vector<Item> CallOn(Op& op, LoweringFunction function,
                          const std::function<Item(const Item&)>& map,
                          std::vector<ir::Type> outputs);
 
-// The same with the captured type of each value.
+// Runs `function` on the node of `op`, with the arguments in place of which `replace` gives another.
+std::vector<Item> CallReplaced(
+    Op& op, LoweringFunction function,
+    const std::function<std::optional<Item>(const ir::NamedArg&)>& replace,
+    std::vector<ir::Type> outputs);
+
+// CallOn with the captured type of each value.
 std::vector<Item> CallOnTyped(Op& op, LoweringFunction function,
                               const std::function<Item(const Item&, const ir::Type&)>& map,
                               std::vector<ir::Type> outputs);

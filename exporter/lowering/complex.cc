@@ -1,8 +1,8 @@
 #include "exporter/lowering/complex.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <complex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,20 +14,26 @@
 #include "exporter/lowering/values.h"
 
 namespace rules_onnx::lowering {
-namespace {
 
 bool IsComplexType(const ir::Type& type) {
   if (type.is_list()) return IsComplexType(type.elements.front());
   return IsComplex(type.TensorDType());
 }
 
-// The dtype of the parts of the result.
 DType PartType(Op& op) {
   const DType dtype = op.OutDType();
   return IsComplex(dtype) ? ir::RealOf(dtype) : dtype;
 }
 
-}  // namespace
+ir::Type PartOf(const ir::Type& type) {
+  ir::Type part = type;
+  if (part.is_list()) {
+    part.elements.front() = PartOf(part.elements.front());
+  } else if (IsComplex(part.TensorDType())) {
+    part.dtype = ir::RealOf(part.dtype);
+  }
+  return part;
+}
 
 bool IsComplexArgument(Op& op, absl::string_view name) {
   const ir::Arg* arg = op.node.Find(name);
@@ -58,10 +64,7 @@ Val Packed(Complex x) {
   return b.Concat({b.Unsqueeze(parts[0], {-1}), b.Unsqueeze(parts[1], {-1})}, -1);
 }
 
-namespace {
-
 Complex Self(Op& op) { return ReadComplex(op, "self", PartType(op)); }
-Complex Other(Op& op) { return ReadComplex(op, "other", PartType(op)); }
 
 void ReturnComplex(Op& op, Complex x) { op.Return(Packed(x)); }
 
@@ -69,20 +72,33 @@ Complex Times(Complex x, Complex y) {
   return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
 }
 
-// |x|, without overflow of the squares.
 Expr Size(Complex x) {
   Builder& b = x.re.b();
   const Expr re = Abs(x.re), im = Abs(x.im);
   const Expr larger(b, b.Max(re.val(), im.val())), smaller(b, b.Min(re.val(), im.val()));
-  const Val zero = larger == 0;
-  const Expr ratio = smaller / Select(zero, 1.0, larger);
-  return larger * Sqrt(1 + ratio * ratio);
+  const Val plain = b.Or(larger == 0, IsInfinity(b, larger.val()));
+  const Expr ratio = smaller / Select(plain, 1.0, larger);
+  return larger * Sqrt(1 + Select(plain, 0.0, ratio * ratio));
 }
 
-Complex Inverse(Complex x) {
-  const Expr square = x.re * x.re + x.im * x.im;
-  return {x.re / square, -x.im / square};
+Expr Angle(Op& op, Complex x) {
+  ir::Type type = ir::Type::Tensor(x.re.val().dtype(), std::nullopt);
+  return {op.b, Call(op, "aten::atan2", {{"self", x.im.val()}, {"other", x.re.val()}},
+                     {std::move(type)})[0].val};
 }
+
+// By the larger part, without overflow of the squares.
+Complex Inverse(Complex x) {
+  Builder& b = x.re.b();
+  const Expr scale(b, b.Max(Abs(x.re).val(), Abs(x.im).val()));
+  const Expr re = x.re / scale, im = x.im / scale;
+  const Expr square = re * re + im * im;
+  return {re / square / scale, -im / square / scale};
+}
+
+namespace {
+
+Complex Other(Op& op) { return ReadComplex(op, "other", PartType(op)); }
 
 // ---------------------------------------------------------------- making and taking apart
 
@@ -110,6 +126,15 @@ void Conjugate(Op& op) {
   ReturnComplex(op, {x.re, -x.im});
 }
 
+void ConjugateTransposed(Op& op) {
+  const Complex x = Self(op);
+  const int rank = x.re.val().rank();
+  const auto turned = [&](Expr part) {
+    return Expr(op.b, rank < 2 ? part.val() : op.b.SwapAxes(part.val(), rank - 2, rank - 1));
+  };
+  ReturnComplex(op, {turned(x.re), turned(-x.im)});
+}
+
 // ---------------------------------------------------------------- arithmetic
 
 void AddScaled(Op& op, double sign) {
@@ -120,6 +145,13 @@ void AddScaled(Op& op, double sign) {
 }
 void Add(Op& op) { AddScaled(op, 1); }
 void Sub(Op& op) { AddScaled(op, -1); }
+
+void ReverseSub(Op& op) {
+  Complex x = Self(op);
+  const Complex y = Other(op);
+  if (op.Has("alpha")) x = Times(x, ReadComplex(op, "alpha", PartType(op)));
+  ReturnComplex(op, {y.re - x.re, y.im - x.im});
+}
 
 void Mul(Op& op) { ReturnComplex(op, Times(Self(op), Other(op))); }
 
@@ -139,34 +171,9 @@ void Reciprocal(Op& op) { ReturnComplex(op, Inverse(Self(op))); }
 
 void Square(Op& op) { ReturnComplex(op, Times(Self(op), Self(op))); }
 
-// Whole powers.
-void Power(Op& op) {
-  const auto exponent = op.KnownFloat("exponent");
-  if (!op.Require(exponent && *exponent == std::floor(*exponent) && std::abs(*exponent) <= 64,
-                  "complex powers that are not small whole numbers")) {
-    return;
-  }
-  const Complex base = *exponent < 0 ? Inverse(Self(op)) : Self(op);
-  Complex result = {base.re * 0 + 1, base.im * 0};
-  for (int i = 0; i < std::abs(*exponent); ++i) result = i == 0 ? base : Times(result, base);
-  ReturnComplex(op, result);
-}
-
 void AbsOp(Op& op) { op.Return(Size(Self(op)).val()); }
 
-void AngleOp(Op& op) {
-  const Complex x = Self(op);
-  const ir::Type type = op.OutType();
-  const std::vector<Item> angle = Call(op, "aten::atan2", {{"self", x.im.val()},
-                                                           {"other", x.re.val()}}, {type});
-  op.Return(angle);
-}
-
-void ExpOp(Op& op) {
-  const Complex x = Self(op);
-  const Expr size = Exp(x.re);
-  ReturnComplex(op, {size * Cos(x.im), size * Sin(x.im)});
-}
+void AngleOp(Op& op) { op.Return(Angle(op, Self(op)).val()); }
 
 // x / |x|, 0 at 0.
 void Sgn(Op& op) {
@@ -175,20 +182,6 @@ void Sgn(Op& op) {
   const Expr safe = Select(size == 0, 1.0, size);
   ReturnComplex(op, {x.re / safe, x.im / safe});
 }
-
-template <const char* kSecond>
-void Product(Op& op) {
-  Builder& b = op.b;
-  const Complex x = Self(op), y = ReadComplex(op, kSecond, PartType(op));
-  const bool real_x = !IsComplexArgument(op, "self"), real_y = !IsComplexArgument(op, kSecond);
-  const auto times = [&](Expr u, Expr v) { return Expr(b, MatMul(b, u.val(), v.val())); };
-  if (real_x) return ReturnComplex(op, {times(x.re, y.re), times(x.re, y.im)});
-  if (real_y) return ReturnComplex(op, {times(x.re, y.re), times(x.im, y.re)});
-  ReturnComplex(op, {times(x.re, y.re) - times(x.im, y.im), times(x.re, y.im) + times(x.im, y.re)});
-}
-inline constexpr char kOther[] = "other";
-inline constexpr char kMat2[] = "mat2";
-inline constexpr char kVec[] = "vec";
 
 void Equal(Op& op) {
   const DType part = DType::kFloat64;
@@ -204,25 +197,44 @@ void NotEqual(Op& op) {
 
 // ---------------------------------------------------------------- part by part
 
-// The same in both parts: what moves elements, and sums.
-ir::Type PartOf(const ir::Type& type) {
-  ir::Type part = type;
-  if (part.is_list()) {
-    part.elements.front() = PartOf(part.elements.front());
-  } else if (IsComplex(part.TensorDType())) {
-    part.dtype = ir::RealOf(part.dtype);
+// Arguments whose elements the result has, each with its part of it: 0 as the imaginary part of a
+// real one. Other real arguments are places and masks.
+bool IsData(absl::string_view name) {
+  for (const absl::string_view data : {"self", "other", "tensors", "value", "fill_value", "values",
+                                       "src", "source"}) {
+    if (name == data) return true;
   }
-  return part;
+  return false;
 }
 
-Item PartOf(Builder& b, const Item& item, int part) {
+Item ItemPart(Builder& b, const Item& item, const ir::Type& type, int part, bool is_data) {
   if (item.is_list()) {
+    const ir::Type& element = type.is_list() ? type.elements.front() : type;
     std::vector<Item> items;
-    for (const Item& element : item.items) items.push_back(PartOf(b, element, part));
+    for (const Item& x : item.items) items.push_back(ItemPart(b, x, element, part, is_data));
     return Item::List(std::move(items));
   }
   if (!item.is_val()) return item;
-  return b.Gather(item.val, b.Int(part), item.val.rank() - 1);
+  if (IsComplexType(type)) return b.Gather(item.val, b.Int(part), item.val.rank() - 1);
+  if (part == 0 || !is_data) return item;
+  return b.ConstantOfShape(b.ShapeOf(item.val), 0, item.val.dtype());
+}
+
+Item ArgPart(Op& op, const ir::Arg& arg, int part, bool is_data) {
+  if (arg.is_complex()) {
+    const std::complex<double> value = arg.as_complex();
+    return op.b.Scalar(part == 0 ? value.real() : value.imag(), DType::kFloat64);
+  }
+  if (arg.is_list()) {
+    std::vector<Item> items;
+    for (const ir::Arg& element : arg.list()) items.push_back(ArgPart(op, element, part, is_data));
+    return Item::List(std::move(items));
+  }
+  if (arg.is_value()) {
+    return ItemPart(op.b, op.lowering.Get(arg.value()), arg.value()->type, part, is_data);
+  }
+  const bool is_number = arg.is_int() || arg.is_float() || arg.is_bool();
+  return part == 1 && is_data && is_number ? Item(op.b.Int(0)) : op.lowering.Lower(arg);
 }
 
 Item PackedItem(Builder& b, const Item& re, const Item& im) {
@@ -234,6 +246,12 @@ Item PackedItem(Builder& b, const Item& re, const Item& im) {
   return Item::List(std::move(items));
 }
 
+bool HasElements(const ir::Arg& arg) {
+  if (!arg.is_list()) return arg.is_value() || arg.is_complex();
+  return std::any_of(arg.list().begin(), arg.list().end(), HasElements);
+}
+
+// The same in both parts: what moves elements, and sums.
 void PartByPart(Op& op) {
   const Row* row = FindRow(op.node.op);
   if (!op.Require(row != nullptr, "complex numbers are not supported")) return;
@@ -241,8 +259,10 @@ void PartByPart(Op& op) {
   for (size_t i = 0; i < op.num_outputs(); ++i) types.push_back(PartOf(op.OutType(i)));
   std::vector<Item> parts[2];
   for (int i = 0; i < 2; ++i) {
-    parts[i] = CallOnTyped(op, row->function, [&](const Item& item, const ir::Type& type) {
-      return IsComplexType(type) ? PartOf(op.b, item, i) : item;
+    parts[i] = CallReplaced(op, row->function, [&](const ir::NamedArg& arg) -> std::optional<Item> {
+      const bool is_data = IsData(arg.name);
+      if (!is_data && !HasElements(arg.value)) return std::nullopt;
+      return ArgPart(op, arg.value, i, is_data);
     }, types);
   }
   std::vector<Item> results;
@@ -264,35 +284,48 @@ const std::vector<Row>& Forms() {
         {"aten::_conj_physical", Conjugate},
         {"aten::add", Add},
         {"aten::sub", Sub},
+        {"aten::subtract", Sub},
+        {"aten::rsub", ReverseSub},
         {"aten::mul", Mul},
         {"aten::multiply", Mul},
         {"aten::div", Div},
+        {"aten::divide", Div},
         {"aten::true_divide", Div},
         {"aten::neg", Neg},
+        {"aten::negative", Neg},
         {"aten::reciprocal", Reciprocal},
         {"aten::square", Square},
-        {"aten::pow", Power},
         {"aten::abs", AbsOp},
         {"aten::absolute", AbsOp},
         {"aten::angle", AngleOp},
-        {"aten::exp", ExpOp},
         {"aten::sgn", Sgn},
-        {"aten::matmul", Product<kOther>},
-        {"aten::mm", Product<kMat2>},
-        {"aten::bmm", Product<kMat2>},
-        {"aten::mv", Product<kVec>},
+        {"aten::adjoint", ConjugateTransposed},
+        {"aten::mH", ConjugateTransposed},
+        {"aten::matrix_H", ConjugateTransposed},
         {"aten::eq", Equal},
         {"aten::ne", NotEqual},
+        {"aten::not_equal", NotEqual},
     };
+    for (const Row& row : ComplexFunctions()) forms->push_back(row);
+    for (const Row& row : ComplexTensorForms()) forms->push_back(row);
     for (const char* name :
          {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose",
-          "t", "numpy_T", "movedim", "swapaxes", "expand", "expand_as", "repeat", "tile", "flip",
-          "roll", "slice", "select", "narrow", "index", "index_select", "gather", "cat", "concat",
-          "stack", "split", "split_with_sizes", "chunk", "unbind", "clone", "contiguous",
-          "alias", "detach", "sum", "mean", "cumsum", "diff", "diagonal", "tril", "triu",
-          "constant_pad_nd", "where", "view_as", "reshape_as", "_reshape_alias", "_unsafe_view",
-          "unfold", "rot90", "trace", "lift_fresh", "lift_fresh_copy", "fft_fftshift",
-          "fft_ifftshift"}) {
+          "t", "numpy_T", "mT", "movedim", "moveaxis", "swapaxes", "swapdims", "expand", "expand_as",
+          "broadcast_to", "repeat", "tile", "repeat_interleave", "flip", "fliplr", "flipud", "roll",
+          "slice", "select", "narrow", "index", "index_select", "gather", "take", "take_along_dim",
+          "masked_select", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack",
+          "column_stack", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit",
+          "dsplit", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "unbind", "meshgrid",
+          "clone", "contiguous", "alias", "detach", "positive", "copy", "sum", "nansum", "mean",
+          "cumsum", "diff", "diagonal", "diag", "diag_embed", "tril", "triu", "constant_pad_nd", "pad",
+          "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "where",
+          "masked_fill", "masked_scatter", "index_put", "index_add", "index_copy", "index_fill",
+          "scatter", "scatter_add", "slice_scatter", "select_scatter", "diagonal_scatter", "view_as",
+          "reshape_as", "_reshape_alias", "_unsafe_view", "ravel", "atleast_1d", "atleast_2d",
+          "atleast_3d", "unfold", "rot90", "trace", "lift_fresh", "lift_fresh_copy", "view_copy",
+          "expand_copy", "permute_copy", "transpose_copy", "slice_copy", "select_copy",
+          "squeeze_copy", "unsqueeze_copy", "nan_to_num", "dropout", "sum_to_size", "as_strided",
+          "fft_fftshift", "fft_ifftshift"}) {
       forms->push_back({std::string("aten::") + name, PartByPart});
     }
     return forms;

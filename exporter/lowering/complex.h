@@ -3,7 +3,10 @@
 #ifndef RULES_ONNX_EXPORTER_LOWERING_COMPLEX_H_
 #define RULES_ONNX_EXPORTER_LOWERING_COMPLEX_H_
 
+#include <vector>
+
 #include "exporter/lowering/expr.h"
+#include "exporter/lowering/registry.h"
 
 namespace rules_onnx::lowering {
 
@@ -19,6 +22,24 @@ Complex ReadComplex(Op& op, absl::string_view name, DType part);
 // The pair as one value.
 Val Packed(Complex x);
 Complex Unpacked(Builder& b, Val pair);
+
+// The dtype of the parts of the result.
+DType PartType(Op& op);
+// The type of a part of a complex value; other types as they are.
+ir::Type PartOf(const ir::Type& type);
+bool IsComplexType(const ir::Type& type);  // of a tensor, a number, or a list of these
+Complex Self(Op& op);
+void ReturnComplex(Op& op, Complex x);
+
+Complex Times(Complex x, Complex y);
+Complex Inverse(Complex x);
+Expr Size(Complex x);              // |x|, without overflow of the squares
+Expr Angle(Op& op, Complex x);     // in (−π, π]
+
+// Roots, logarithms, trigonometry, powers (complex_math.cc); sums of products and what else works on
+// whole tensors (complex_tensors.cc).
+const std::vector<Row>& ComplexFunctions();
+const std::vector<Row>& ComplexTensorForms();
 
 // Whether the node has complex operands or results, which other families' rows do not know of.
 bool HasComplex(const ir::Node& node);

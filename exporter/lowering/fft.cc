@@ -104,7 +104,8 @@ Complex Resized(Complex x, int axis, Val size) {
 // The frequencies 0 … n/2 of n.
 Val Half(Builder& b, Val n) { return b.Add(b.Div(n, b.Int(2)), b.Int(1)); }
 
-// All n frequencies of a real signal from the first n/2 + 1: the others are their conjugates.
+}  // namespace
+
 Complex Mirrored(Complex x, int axis, Val n) {
   Builder& b = x.re.b();
   const Complex half = Resized(x, axis, Half(b, n));
@@ -115,6 +116,8 @@ Complex Mirrored(Complex x, int axis, Val n) {
   return {{b, b.Concat({half.re.val(), tail(half.re.val())}, axis)},
           {b, b.Concat({half.im.val(), b.Unary("Neg", tail(half.im.val()))}, axis)}};
 }
+
+namespace {
 
 // ---------------------------------------------------------------- scale
 
@@ -142,11 +145,6 @@ struct Axes {
   Ints axes;
   Vals sizes;  // that the signal is cut or filled to; null: as it is
 };
-
-DType PartType(Op& op) {
-  const DType dtype = op.OutDType();
-  return IsComplex(dtype) ? ir::RealOf(dtype) : dtype;
-}
 
 Complex Signal(Op& op) { return ReadComplex(op, "self", PartType(op)); }
 

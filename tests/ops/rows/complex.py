@@ -1,0 +1,114 @@
+"""Rows of complex.cc, complex_math.cc, complex_tensors.cc: complex numbers inside of a program."""
+
+import torch
+from torch import fft
+
+from case import Case, T
+
+X, Y = T("f32", 3, 4, N=0), T("f32", 3, 4, N=0)
+SMALL = [T("f32", 3, 4, low=-2, high=2, N=0), T("f32", 3, 4, low=-2, high=2, N=0)]
+TOL = (1e-4, 1e-4)
+EDGES = [torch.tensor([0.0, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.0, 0.0, 1e-6, 30.0, -30.0]),
+         torch.tensor([0.0, 1.0, -1.0, 0.0, 0.0, 1e-4, -1e-4, 2.0, -2.0, 1e-6, 1.0, 2.0])]
+real = torch.view_as_real
+FUNCTIONS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh",
+             "tanh", "square", "reciprocal", "sgn", "neg")
+
+
+def reals(value):
+    if isinstance(value, torch.Tensor):
+        return real(value.resolve_conj()) if value.is_complex() else value
+    return tuple(reals(v) for v in value)
+
+
+def on(*functions):
+    """Each function on the complex tensor that two real ones make."""
+    return lambda x, y: tuple(reals(f(torch.complex(x, y))) for f in functions)
+
+
+def with_second(*functions):
+    """Each function on two complex tensors."""
+    return lambda x, y: tuple(reals(f(torch.complex(x, y), torch.complex(y + 0.5, -x))) for f in functions)
+
+
+def spectral_layer(x, re, im):
+    """The lowest frequencies mixed by complex weights, the others 0."""
+    spectrum = fft.rfft2(x)
+    mixed = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, :3, :2], torch.complex(re, im))
+    result = torch.zeros(x.shape[0], 4, x.shape[2], x.shape[3] // 2 + 1, dtype=torch.cfloat)
+    result[:, :, :3, :2] = mixed
+    return fft.irfft2(result, s=(x.shape[2], x.shape[3]))
+
+
+def rotary(x, angles):
+    """Pairs of features turned by angles, as complex numbers."""
+    turns = torch.polar(torch.ones_like(angles), angles)
+    pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+    return torch.view_as_real(pairs * turns).flatten(3)
+
+
+def masked_spectrum(x, mask):
+    spectrum = torch.stft(x, 8, 4, window=torch.hann_window(8), return_complex=True)
+    kept = spectrum * mask
+    phase = torch.angle(spectrum)
+    return torch.istft(torch.abs(kept) * torch.exp(1j * phase), 8, 4, window=torch.hann_window(8))
+
+
+ROWS = [
+    *[Case(f"{name}", on(getattr(torch, name)), SMALL, tol=TOL) for name in FUNCTIONS],
+    *[Case(f"{name}_edges", on(getattr(torch, name)), EDGES, tol=TOL) for name in ("sqrt", "sgn", "tanh", "expm1", "log1p", "abs", "angle", "sigmoid")],
+    *[Case(f"{name}_f64", on(getattr(torch, name)), [T("f64", 3, 4, N=0), T("f64", 3, 4, N=0)], tol=(1e-10, 1e-10))
+      for name in ("exp", "log", "sqrt", "tan")],
+    Case("large", on(torch.abs, torch.reciprocal, torch.sgn), [torch.tensor([1e30, 3e38, 1e-30]), torch.tensor([-1e30, 1e5, 1e-30])], tol=TOL),
+    Case("powers", on(lambda z: z ** 2, lambda z: z ** -3, lambda z: z ** 0.5, lambda z: z ** 0, lambda z: 2.0 ** z, lambda z: z ** (1 + 2j)),
+         [T("f32", 3, 4, low=0.2, high=2, N=0), T("f32", 3, 4, low=0.2, high=2, N=0)], tol=TOL),
+    Case("power_of_zero", on(lambda z: (z * 0) ** 2.5), SMALL, tol=TOL),
+    Case("arithmetic", with_second(torch.add, torch.sub, torch.mul, torch.div, torch.subtract, torch.multiply, torch.divide,
+                                   lambda z, w: torch.rsub(z, w), lambda z, w: torch.add(z, w, alpha=2 - 1j), lambda z, w: z - 1j, lambda z, w: 2 / w,
+                                   lambda z, w: z * w.real, lambda z, w: z.real * w, lambda z, w: z == w, lambda z, w: z != w), SMALL, tol=TOL),
+    Case("pointwise", with_second(lambda z, w: torch.addcmul(z, z, w, value=2), lambda z, w: torch.addcdiv(z, z, w, value=1j),
+                                  lambda z, w: torch.lerp(z, w, 0.3)), SMALL, tol=TOL),
+    Case("products", with_second(lambda z, w: z @ w.t(), lambda z, w: torch.outer(z[0], w[1]), lambda z, w: torch.dot(z[0], w[1]),
+                                 lambda z, w: torch.vdot(z[0], w[1]), lambda z, w: torch.inner(z, w), lambda z, w: torch.kron(z[:1], w[1:2]),
+                                 lambda z, w: torch.mv(z, w[0]), lambda z, w: torch.tensordot(z, w, dims=([1], [1])),
+                                 lambda z, w: torch.nn.functional.linear(z, w, w[:, 0]), lambda z, w: z @ w.mH),
+         [T("f32", 3, 4), T("f32", 3, 4)], tol=TOL),
+    Case("added_products", with_second(lambda z, w: torch.addmm(z @ w.t(), z, w.t(), beta=2, alpha=1j), lambda z, w: torch.addmv(z[:, 0], z, w[0]),
+                                       lambda z, w: torch.addr(z[:, :3], z[:, 0], w[:, 1]),
+                                       lambda z, w: torch.baddbmm((z @ w.t())[None], z[None], w.t()[None], alpha=0.5)), [T("f32", 3, 4), T("f32", 3, 4)], tol=TOL),
+    Case("einsum", with_second(lambda z, w: torch.einsum("ij,kj->ik", z, w)), SMALL, tol=TOL),
+    Case("norms", on(lambda z: torch.linalg.vector_norm(z, 3, 1), lambda z: z.norm(), lambda z: z.var(1), lambda z: z.abs().sum(),
+                     lambda z: torch.linalg.vector_norm(z)), SMALL, tol=TOL),
+    Case("tests", on(lambda z: torch.isnan(z), lambda z: torch.isinf(z / 0.0), torch.isfinite, torch.isreal, torch.any, lambda z: z.all(1), torch.count_nonzero,
+                     torch.logical_not), [torch.tensor([1.0, 0.0, 0.0, float("nan")]).reshape(2, 2), torch.tensor([0.0, 0.0, 2.0, 1.0]).reshape(2, 2)]),
+    Case("filled", on(torch.zeros_like, torch.ones_like, lambda z: torch.full_like(z, 2 - 3j), lambda z: z.new_zeros(2, 3), lambda z: z.new_full((2,), 1j),
+                      lambda z: z.new_ones(3) * 1j, lambda z: torch.full((2, 2), 1 + 2j) + z[0, 0], lambda z: torch.zeros(2, dtype=torch.cfloat) + z[0, 0],
+                      lambda z: z.clone().fill_(1j)), SMALL),
+    # A real operand beside a complex one has no imaginary part.
+    Case("where", with_second(lambda z, w: torch.where(z.real > 0, z, w), lambda z, w: torch.where(z.real > 0, z, 1.5), lambda z, w: torch.where(z.real > 0, z, w.real),
+                              lambda z, w: torch.where(z.real > 0, w.imag, z), lambda z, w: torch.where(z.real > 0, z, torch.ones(4, dtype=torch.int64))), SMALL),
+    Case("masked", on(lambda z: z.masked_fill(z.real > 0, 2.5), lambda z: z.masked_fill(z.real > 0, 1 - 2j)), SMALL),
+    Case("padded", on(lambda z: torch.nn.functional.pad(z, (1, 2)), lambda z: torch.nn.functional.pad(z, (1, 0, 0, 2), value=1.5)), SMALL),
+    Case("joined", with_second(lambda z, w: torch.cat([z, w.real, w], 1), lambda z, w: torch.stack([z.imag, w]), lambda z, w: torch.hstack([z, w])), SMALL),
+    Case("written", with_second(lambda z, w: z.index_put((torch.tensor([1]),), w[0]), lambda z, w: torch.slice_scatter(z, w[:1], 0, 1, 2),
+                                lambda z, w: torch.select_scatter(z, w[0].real, 0, 1), lambda z, w: z.index_add(0, torch.tensor([0, 2]), w[:2]),
+                                lambda z, w: z.scatter(1, torch.tensor([[1, 0]]), w), lambda z, w: z.index_fill(0, torch.tensor([1]), 2.0)), [T("f32", 3, 4), T("f32", 3, 4)],
+         since=11),
+    Case("moved", on(lambda z: z[1:, ::2].reshape(-1), lambda z: z.flip(0).roll(1, 1), lambda z: torch.tensor_split(z, 2, 1)[1], lambda z: z.repeat_interleave(2, 0),
+                     lambda z: z.ravel().unsqueeze(0).expand(2, -1), lambda z: torch.diagonal(z), lambda z: torch.tril(z), lambda z: z.gather(1, torch.tensor([[1, 3]])),
+                     lambda z: z.index_select(1, torch.tensor([3, 1])), lambda z: z.mH), [T("f32", 3, 4), T("f32", 3, 4)]),
+    Case("sums", on(lambda z: z.sum(0), lambda z: z.mean(1, keepdim=True), lambda z: z.cumsum(1), lambda z: z.diff(dim=1), lambda z: torch.nan_to_num(z)), SMALL, since=11, tol=TOL),
+    Case("spectral_layer", spectral_layer, [T("f32", 2, 3, 6, 8), T("f32", 3, 4, 3, 2), T("f32", 3, 4, 3, 2)], since=11, tol=(1e-4, 1e-3)),
+    Case("rotary", rotary, [T("f32", 2, 3, 5, 8, N=0), T("f32", 5, 4)], tol=TOL),
+    *[Case(f"istft_{i}", lambda x, y, w, k=k: torch.istft(torch.complex(x, y), 8, window=w, **k),
+           [T("f32", 2, 5, 7, N=0), T("f32", 2, 5, 7, N=0), T("f32", k.get("win_length", 8), low=0.5, high=1)], since=11 if "length" in k else 9, tol=TOL)
+      for i, k in enumerate(({"hop_length": 3}, {"hop_length": 4, "length": 40}, {"hop_length": 4, "length": 9}, {"win_length": 6, "normalized": True},
+                             {"center": False, "hop_length": 8}))],
+    Case("istft_one", lambda x: torch.istft(torch.stft(x, 9, 4, window=torch.hann_window(9), return_complex=True), 9, 4, window=torch.hann_window(9)),
+         [T("f32", 40)], tol=TOL, modes=("trace",)),
+    Case("istft_frames", lambda x, y: torch.istft(torch.complex(x, y), 8, 2), [T("f32", 5, 7, F=1), T("f32", 5, 7, F=1)], tol=TOL),
+    Case("istft_complex", lambda x, y: real(torch.istft(torch.complex(x, y), 8, 4, onesided=False, return_complex=True)),
+         [T("f32", 8, 7), T("f32", 8, 7)], tol=TOL),
+    Case("istft_two_sided", lambda x, y: torch.istft(torch.complex(x, y), 8, 4, onesided=False), [T("f64", 8, 7), T("f64", 8, 7)], tol=TOL),
+    Case("masked_spectrum", masked_spectrum, [T("f32", 2, 24, N=0), T("f32", 5, 7, low=0, high=1)], tol=(1e-4, 1e-3)),
+]
