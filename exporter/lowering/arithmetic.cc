@@ -202,10 +202,10 @@ const Family kArithmetic = {"arithmetic", {
     {"aten::rsub", Rsub},
     {"aten::mul", Mul},
     {"aten::multiply", Mul},
-    {"aten::div", Div},
-    {"aten::divide", Div},
+    {"aten::div", Div, 9, "of floats, rounded down: opset 10"},
+    {"aten::divide", Div, 9, "of floats, rounded down: opset 10"},
     {"aten::true_divide", Promoted<&Builder::Div>},
-    {"aten::floor_divide", FloorDivideOp},
+    {"aten::floor_divide", FloorDivideOp, 9, "of floats: opset 10"},
     {"aten::remainder", RemainderOp, 10},
     {"aten::fmod", Fmod, 10},
 }};

@@ -198,20 +198,22 @@ void ConvTbc(Op& op) {
   op.Return(b.Transpose(Emit(op, std::move(conv)), {2, 0, 1}));
 }
 
+constexpr char kIntegers[] = "integers with padding, and transposed: opset 11";
+
 }  // namespace
 
 extern const Family kConv;
 const Family kConv = {"conv", {
-    {"aten::conv1d", Conv},
-    {"aten::conv2d", Conv},
-    {"aten::conv3d", Conv},
-    {"aten::_convolution_mode", Conv},
-    {"aten::conv_transpose1d", ConvTranspose},
-    {"aten::conv_transpose2d", ConvTranspose},
-    {"aten::conv_transpose3d", ConvTranspose},
-    {"aten::convolution", General},
-    {"aten::_convolution", General},
-    {"aten::convolution_overrideable", General},
+    {"aten::conv1d", Conv, 9, kIntegers},
+    {"aten::conv2d", Conv, 9, kIntegers},
+    {"aten::conv3d", Conv, 9, kIntegers},
+    {"aten::_convolution_mode", Conv, 9, kIntegers},
+    {"aten::conv_transpose1d", ConvTranspose, 9, kIntegers},
+    {"aten::conv_transpose2d", ConvTranspose, 9, kIntegers},
+    {"aten::conv_transpose3d", ConvTranspose, 9, kIntegers},
+    {"aten::convolution", General, 9, kIntegers},
+    {"aten::_convolution", General, 9, kIntegers},
+    {"aten::convolution_overrideable", General, 9, kIntegers},
     {"aten::conv_tbc", ConvTbc},
 }};
 

@@ -208,8 +208,8 @@ void AffineGrid(Op& op) {
 
 extern const Family kGrid;
 const Family kGrid = {"grid", {
-    {"aten::grid_sampler", GridSampler},
-    {"aten::grid_sampler_2d", GridSampler},
+    {"aten::grid_sampler", GridSampler, 9, "bicubic: opset 16"},
+    {"aten::grid_sampler_2d", GridSampler, 9, "bicubic: opset 16"},
     {"aten::grid_sampler_3d", GridSampler},
     {"aten::affine_grid_generator", AffineGrid},
 }};

@@ -205,7 +205,7 @@ const Family kPermute = {"permute", {
     {"aten::flipud", FlipFirst},
     {"aten::fliplr", FlipSecond},
     {"aten::rot90", Rot90},
-    {"aten::roll", Roll},
+    {"aten::roll", Roll, 9, "a dynamic axis: opset 10"},
     {"aten::pixel_shuffle", PixelShuffle},
     {"aten::pixel_unshuffle", PixelUnshuffle},
     {"aten::channel_shuffle", ChannelShuffle},

@@ -20,7 +20,9 @@ Expr Chebyshev(Expr x, Expr, Expr p, Expr before) { return 2 * x * p - before; }
 Expr Evaluate(const Recurrence& recurrence, Expr x, Val degree) {
   Builder& b = x.b();
   const Val none = b.Max(degree, b.Int(0));
-  const Val last = b.Reduce("ReduceMax", none, {}, /*keepdims=*/false);
+  // A 0 beside them: of no degrees there is no largest one.
+  const Val some = b.Concat({b.Flatten1D(none), b.Vector({b.Int(0)})}, 0);
+  const Val last = b.Reduce("ReduceMax", some, {}, /*keepdims=*/false);
   const Expr one = x.Number(1);
   const auto expand = [&](Expr v) { return Broadcast(b, {v.val(), degree})[0]; };
   const Vals start = {expand(x * 0 + 1), expand(recurrence.first(x))};

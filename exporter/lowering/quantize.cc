@@ -310,7 +310,8 @@ constexpr char kHalfway[] = "values in the middle of two steps may differ by one
 
 extern const Family kQuantize;
 const Family kQuantize = {"quantize", {
-    {"aten::quantize_per_tensor", QuantizePerTensor, 10, kHalfway},
+    {"aten::quantize_per_tensor", QuantizePerTensor, 10,
+     "other types than int8 and uint8: opset 11; values in the middle of two steps may differ by one step"},
     {"aten::quantize_per_channel", QuantizePerChannel, 11, kHalfway},
     {"aten::_make_per_tensor_quantized_tensor", MakeQuantized},
     {"aten::_make_per_channel_quantized_tensor", MakeQuantized},
@@ -326,7 +327,8 @@ const Family kQuantize = {"quantize", {
     {"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", Fake, 11, kHalfway},
     {"aten::fake_quantize_per_channel_affine", Fake, 11, kHalfway},
     {"aten::fake_quantize_per_channel_affine_cachemask", Fake, 11, kHalfway},
-    {"quantized_decomposed::quantize_per_tensor", QuantizeDecomposed, 10, kHalfway},
+    {"quantized_decomposed::quantize_per_tensor", QuantizeDecomposed, 10,
+     "other types than int8 and uint8: opset 11; values in the middle of two steps may differ by one step"},
     {"quantized_decomposed::quantize_per_channel", QuantizeDecomposed, 11, kHalfway},
     {"quantized_decomposed::dequantize_per_tensor", DequantizeDecomposed},
     {"quantized_decomposed::dequantize_per_channel", DequantizeDecomposed},

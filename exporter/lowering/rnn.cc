@@ -320,8 +320,8 @@ inline constexpr char kRelu[] = "Relu";
 
 extern const Family kRnn;
 const Family kRnn = {"rnn", {
-    {"aten::lstm", Recurrent<&kLstm>},
-    {"aten::gru", Recurrent<&kGru>},
+    {"aten::lstm", Recurrent<&kLstm>, 9, "packed sequences: opset 11"},
+    {"aten::gru", Recurrent<&kGru>, 9, "packed sequences: opset 11"},
     {"aten::rnn_tanh", Recurrent<&kRnnTanh>},
     {"aten::rnn_relu", Recurrent<&kRnnRelu>},
     {"aten::lstm_cell", LstmCell},

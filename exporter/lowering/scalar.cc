@@ -197,7 +197,9 @@ std::vector<Row> Rows() {
   AddRows(&rows, "aten::sub", Arithmetic<Sub>);
   AddRows(&rows, "aten::mul", Arithmetic<Mul>);
   AddRows(&rows, "aten::div", Arithmetic<Div>);
-  AddRows(&rows, "aten::floordiv", Arithmetic<FloorDivide>);
+  AddRows(&rows, "aten::floordiv", {"int"}, Arithmetic<FloorDivide>, 9);
+  AddRows(&rows, "aten::floordiv", {"float", "int_float", "float_int", ""},
+          Arithmetic<FloorDivide>, 10);
   AddRows(&rows, "aten::remainder", Arithmetic<Remainder>, 10);
   AddRows(&rows, "aten::fmod", Arithmetic<Fmod>, 10);
   AddRows(&rows, "aten::pow", Arithmetic<Pow>, 12);

@@ -179,20 +179,22 @@ void Quantile(Op& op) {
   op.Return(q.rank() == 0 ? b.Squeeze(result, {0}) : result);
 }
 
+constexpr char kLater[] = "a dynamic axis: opset 10; int64: opset 11";
+
 }  // namespace
 
 extern const Family kSort;
 const Family kSort = {"sort", {
-    {"aten::sort", Sort},
-    {"aten::argsort", ArgSort},
-    {"aten::msort", Msort},
-    {"aten::topk", TopK},
-    {"aten::kthvalue", KthValue},
-    {"aten::median", MedianOp<Median>},
-    {"aten::nanmedian", MedianOp<NanMedian>},
-    {"aten::mode", Mode},
-    {"aten::quantile", Quantile<false>},
-    {"aten::nanquantile", Quantile<true>},
+    {"aten::sort", Sort, 9, kLater},
+    {"aten::argsort", ArgSort, 9, kLater},
+    {"aten::msort", Msort, 9, kLater},
+    {"aten::topk", TopK, 9, kLater},
+    {"aten::kthvalue", KthValue, 9, kLater},
+    {"aten::median", MedianOp<Median>, 9, kLater},
+    {"aten::nanmedian", MedianOp<NanMedian>, 9, kLater},
+    {"aten::mode", Mode, 9, kLater},
+    {"aten::quantile", Quantile<false>, 9, "a dynamic axis: opset 10; interpolation other than linear: opset 11"},
+    {"aten::nanquantile", Quantile<true>, 9, "a dynamic axis: opset 10; interpolation other than linear: opset 11"},
 }};
 
 }  // namespace rules_onnx::lowering

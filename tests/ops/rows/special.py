@@ -59,4 +59,5 @@ ROWS = [
     Case("legendre_scalar", lambda x: S.legendre_polynomial_p(x, 4), [X], tol=(1e-4, 1e-4)),
     Case("hermite_negative", lambda x: S.hermite_polynomial_h(x, -1), [X]),
     Case("laguerre_degrees", lambda n: S.laguerre_polynomial_l(0.5, n), [torch.tensor([-1, 0, 1, 3])]),
+    Case("polynomial_of_nothing", lambda x, n: torch.special.chebyshev_polynomial_t(x, n), [T("f32", 0, 3), T("i64", 0, 3)]),
 ]
