@@ -38,10 +38,9 @@ template <const char* kFirst, const char* kSecond>
 void Product(Op& op) {
   const DType part = PartType(op);
   const Complex x = ReadComplex(op, kFirst, part), y = ReadComplex(op, kSecond, part);
-  ReturnComplex(op, Bilinear(op.b, x, y, !IsComplexArgument(op, kFirst),
-                             !IsComplexArgument(op, kSecond), [&](Val u, Val v) {
-                               return OnReals(op, kFirst, u, kSecond, v);
-                             }));
+  ReturnComplex(
+      op, Bilinear(op.b, x, y, !IsComplexArgument(op, kFirst), !IsComplexArgument(op, kSecond),
+                   [&](Val u, Val v) { return OnReals(op, kFirst, u, kSecond, v); }));
 }
 constexpr char kSelf[] = "self", kOther[] = "other", kMat2[] = "mat2", kVec[] = "vec",
                kVec2[] = "vec2", kTensor[] = "tensor";
@@ -50,9 +49,8 @@ constexpr char kSelf[] = "self", kOther[] = "other", kMat2[] = "mat2", kVec[] = 
 void Vdot(Op& op) {
   const DType part = PartType(op);
   const Complex x = ReadComplex(op, "self", part), y = ReadComplex(op, "other", part);
-  ReturnComplex(op, Bilinear(op.b, {x.re, -x.im}, y, false, false, [&](Val u, Val v) {
-                  return OnReals(op, kSelf, u, kOther, v);
-                }));
+  ReturnComplex(op, Bilinear(op.b, {x.re, -x.im}, y, false, false,
+                             [&](Val u, Val v) { return OnReals(op, kSelf, u, kOther, v); }));
 }
 
 // Of one or two operands in a list.
@@ -72,7 +70,8 @@ void Einsum(Op& op) {
   const auto product = [&](Val u, Val v) {
     return Call(op, op.node.op,
                 {{"equation", *op.node.Find("equation")}, {"tensors", Item::List(Vals{u, v})}},
-                {PartOf(op.OutType())})[0].val;
+                {PartOf(op.OutType())})[0]
+        .val;
   };
   ReturnComplex(op, Bilinear(op.b, operands[0], operands[1], is_real[0], is_real[1], product));
 }
@@ -116,8 +115,8 @@ void AddPointwise(Op& op) {
   const DType part = PartType(op);
   Complex y = ReadComplex(op, "tensor2", part);
   if (kDivides) y = Inverse(y);
-  const Complex xy = Times(ReadComplex(op, "value", part),
-                           Times(ReadComplex(op, "tensor1", part), y));
+  const Complex xy =
+      Times(ReadComplex(op, "value", part), Times(ReadComplex(op, "tensor1", part), y));
   const Complex self = Self(op);
   ReturnComplex(op, {self.re + xy.re, self.im + xy.im});
 }
@@ -138,9 +137,12 @@ std::vector<Item> OnMapped(Op& op, Map map) {
   const Row* row = FindRow(op.node.op);
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op.num_outputs(); ++i) types.push_back(op.OutType(i));
-  return CallOnTyped(op, row->function, [&](const Item& item, const ir::Type& type) {
-    return IsComplexType(type) && item.is_val() ? Item(map(Unpacked(op.b, item.val))) : item;
-  }, types);
+  return CallOnTyped(
+      op, row->function,
+      [&](const Item& item, const ir::Type& type) {
+        return IsComplexType(type) && item.is_val() ? Item(map(Unpacked(op.b, item.val))) : item;
+      },
+      types);
 }
 
 // Norms of vectors depend on the elements' sizes only.
@@ -241,8 +243,8 @@ const std::vector<Row>& ComplexTensorForms() {
         {"aten::new_full", Full<kFillValue>},
         {"aten::fill", Full<kValueName>},
     };
-    for (const char* name : {"zeros", "zeros_like", "new_zeros", "zero", "empty", "empty_like",
-                             "new_empty"}) {
+    for (const char* name :
+         {"zeros", "zeros_like", "new_zeros", "zero", "empty", "empty_like", "new_empty"}) {
       rows->push_back({std::string("aten::") + name, Constants<0>});
     }
     for (const char* name : {"ones", "ones_like", "new_ones"}) {

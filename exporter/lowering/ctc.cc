@@ -12,8 +12,8 @@ namespace {
 struct Batch {
   Val log_probs;                      // [T, N, C]
   Val input_lengths, target_lengths;  // [N] int64
-  Val labels;   // [N, 2S + 1]: the targets, a blank before each and after the last
-  Val can_skip; // [N, 2S + 1] bool: a label that differs from the one before it
+  Val labels;    // [N, 2S + 1]: the targets, a blank before each and after the last
+  Val can_skip;  // [N, 2S + 1] bool: a label that differs from the one before it
 };
 
 // A list of integers, or a tensor of them.
@@ -98,8 +98,7 @@ Val Forward(Builder& b, const Batch& batch) {
     const Val now = GatherAlong(b, b.Gather(batch.log_probs, t, 0), 1, batch.labels);
     const Expr stays(b, carried[0]);
     const Expr moves = Shifted(b, carried[0], 1);
-    const Expr skips = Select(batch.can_skip, Shifted(b, carried[0], 2),
-                              Expr(b, Lowest(b, dtype)));
+    const Expr skips = Select(batch.can_skip, Shifted(b, carried[0], 2), Expr(b, Lowest(b, dtype)));
     const Expr next = LogSum({stays, moves, skips}) + Expr(b, now);
     return LoopStep{{b.Where(b.Less(t, lengths), next.val(), carried[0])}, {}};
   })[0];
@@ -147,9 +146,10 @@ void CtcLossForward(Op& op) {
 }  // namespace
 
 extern const Family kCtc;
-const Family kCtc = {"ctc", {
-    {"aten::ctc_loss", CtcLoss},
-    {"aten::_ctc_loss", CtcLossForward},
-}};
+const Family kCtc = {"ctc",
+                     {
+                         {"aten::ctc_loss", CtcLoss},
+                         {"aten::_ctc_loss", CtcLossForward},
+                     }};
 
 }  // namespace rules_onnx::lowering

@@ -70,6 +70,7 @@ extern const Family kGrid;
 extern const Family kSvd;
 extern const Family kLstsq;
 extern const Family kLdl;
+extern const Family kLdlFactor;
 extern const Family kComplex;
 extern const Family kFft;
 extern const Family kRandom;

@@ -304,14 +304,15 @@ void ChooseTokenParameters(Op& op) {
 
 void ConvertType(Op& op) { op.Return(op.b.Cast(op.Tensor("input"), op.OutDType())); }
 
+constexpr char kHalfwayOrWide[] =
+    "values in the middle of two steps may differ by one step; int16 and int32: opset 11";
 constexpr char kHalfway[] = "values in the middle of two steps may differ by one step";
 
 }  // namespace
 
 extern const Family kQuantize;
 const Family kQuantize = {"quantize", {
-    {"aten::quantize_per_tensor", QuantizePerTensor, 10,
-     "other types than int8 and uint8: opset 11; values in the middle of two steps may differ by one step"},
+    {"aten::quantize_per_tensor", QuantizePerTensor, 10, kHalfwayOrWide},
     {"aten::quantize_per_channel", QuantizePerChannel, 11, kHalfway},
     {"aten::_make_per_tensor_quantized_tensor", MakeQuantized},
     {"aten::_make_per_channel_quantized_tensor", MakeQuantized},
@@ -327,8 +328,7 @@ const Family kQuantize = {"quantize", {
     {"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", Fake, 11, kHalfway},
     {"aten::fake_quantize_per_channel_affine", Fake, 11, kHalfway},
     {"aten::fake_quantize_per_channel_affine_cachemask", Fake, 11, kHalfway},
-    {"quantized_decomposed::quantize_per_tensor", QuantizeDecomposed, 10,
-     "other types than int8 and uint8: opset 11; values in the middle of two steps may differ by one step"},
+    {"quantized_decomposed::quantize_per_tensor", QuantizeDecomposed, 10, kHalfwayOrWide},
     {"quantized_decomposed::quantize_per_channel", QuantizeDecomposed, 11, kHalfway},
     {"quantized_decomposed::dequantize_per_tensor", DequantizeDecomposed},
     {"quantized_decomposed::dequantize_per_channel", DequantizeDecomposed},

@@ -72,6 +72,7 @@ const std::vector<const Family*>& Families() {
       &kSvd,
       &kLstsq,
       &kLdl,
+      &kLdlFactor,
       &kComplex,
       &kFft,
       &kRandom,

@@ -179,6 +179,7 @@ void Quantile(Op& op) {
   op.Return(q.rank() == 0 ? b.Squeeze(result, {0}) : result);
 }
 
+constexpr char kRanks[] = "a dynamic axis: opset 10; interpolation nearest: opset 11";
 constexpr char kLater[] = "a dynamic axis: opset 10; int64: opset 11";
 
 }  // namespace
@@ -193,8 +194,8 @@ const Family kSort = {"sort", {
     {"aten::median", MedianOp<Median>, 9, kLater},
     {"aten::nanmedian", MedianOp<NanMedian>, 9, kLater},
     {"aten::mode", Mode, 9, kLater},
-    {"aten::quantile", Quantile<false>, 9, "a dynamic axis: opset 10; interpolation other than linear: opset 11"},
-    {"aten::nanquantile", Quantile<true>, 9, "a dynamic axis: opset 10; interpolation other than linear: opset 11"},
+    {"aten::quantile", Quantile<false>, 9, kRanks},
+    {"aten::nanquantile", Quantile<true>, 9, kRanks},
 }};
 
 }  // namespace rules_onnx::lowering

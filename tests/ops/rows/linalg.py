@@ -130,4 +130,8 @@ ROWS = [
     Case("cov_row", lambda x: (torch.cov(x), torch.corrcoef(x)), [T("f32", 1, 6)], modes=("trace",)),
     Case("corrcoef_vector", lambda x: torch.corrcoef(x), [V], modes=("trace",)),
     Case("corrcoef", lambda x: torch.corrcoef(x), [T("f32", 3, 6)], modes=("trace",)),
+    *[Case(f"ldl_factor_{name}", lambda a: tuple(L.ldl_factor_ex(a + a.mT)), [x], since=11, tol=TOL)
+      for name, x in (("indefinite", T("f32", 2, 5, 5, B=0)), ("wide", T("f64", 3, 7, 7)), ("one", T("f32", 1, 1)), ("even", T("f32", 3, 4, 4)))],
+    Case("ldl_factor_zeros", lambda a: tuple(L.ldl_factor_ex(a)), [torch.tensor([[[0.0, 0, 0], [0, 0, 2], [0, 2, 0]], [[0, 1, 0], [1, 0, 0], [0, 0, 0]]])], since=11),
+    Case("ldl_factored", lambda a, y: L.ldl_solve(*L.ldl_factor(a + a.mT), y), [T("f32", 6, 6), T("f32", 6, 2)], since=11, tol=(1e-3, 1e-3)),
 ]
