@@ -55,6 +55,12 @@ class Noisy(torch.nn.Module):
         return noise[noise > 0.5], self.gate(x, x * 2)
 
 
+class Placed(torch.nn.Module):
+    def forward(self, x):
+        y = x.to(torch.device("cpu"), torch.float64)
+        return torch.exp(y) - y
+
+
 class Counting(torch.nn.Module):
     def forward(self, x, n: int):
         y = x - 1
@@ -137,6 +143,11 @@ class FirstDifferenceTest(unittest.TestCase):
         for common, model in self.export(Noisy().eval(), (torch.randn(4, 4),)):
             self.assertEqual(self.verify(common, model).returncode, 0)
             self.change(model, "/gate/Sub", swap)
+            self.assertEqual(self.difference(common, model)["op"], "aten::sub.Tensor")
+
+    def test_a_conversion_that_names_a_device(self):
+        for common, model in self.export(Placed().eval(), (torch.randn(4, 4),)):
+            self.change(model, "/Sub", swap)
             self.assertEqual(self.difference(common, model)["op"], "aten::sub.Tensor")
 
     def test_inside_of_a_composition(self):

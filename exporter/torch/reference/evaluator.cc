@@ -180,6 +180,9 @@ class Run {
         stack.push_back(argument.type()->kind() == c10::TypeKind::OptionalType
                             ? IValue()
                             : *argument.default_value());
+      } else if (arg->is_none() && argument.type()->kind() == c10::TypeKind::DeviceObjType) {
+        // As aten::to.device's, which has no default.
+        stack.emplace_back(at::Device(at::kCPU));
       } else {
         stack.push_back(Get(*arg, argument.type()));
       }
