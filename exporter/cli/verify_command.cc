@@ -156,14 +156,21 @@ absl::Status Verification::MakeCases(const std::string& folder) {
   absl::StatusOr<std::vector<std::string>> arguments = ProgramArguments();
   if (!arguments.ok()) return arguments.status();
   const Reference reference(options_, *std::move(arguments));
-  for (const verify::Case& one : verify::ChooseCases(captured_.graph.symbols)) {
-    const std::string place = absl::StrCat(folder, "/test_data_set_", cases_.size());
-    const absl::StatusOr<verify::Sizes> sizes = reference.Run(one, place);
-    if (!sizes.ok() && !one.required) continue;
-    if (!sizes.ok()) return sizes.status();
-    cases_.push_back({place, verify::Label(*sizes)});
-  }
-  return absl::OkStatus();
+  std::vector<verify::Sizes> found;
+  const auto run = [&](const std::vector<verify::Case>& cases) {
+    for (const verify::Case& one : cases) {
+      const std::string place = absl::StrCat(folder, "/test_data_set_", cases_.size());
+      const absl::StatusOr<verify::Sizes> sizes = reference.Run(one, place);
+      if (!sizes.ok() && !one.required) continue;
+      if (!sizes.ok()) return sizes.status();
+      cases_.push_back({place, verify::Label(*sizes)});
+      found.push_back(*sizes);
+    }
+    return absl::OkStatus();
+  };
+  const auto& symbols = captured_.graph.symbols;
+  if (auto status = run(verify::ChooseCases(symbols)); !status.ok()) return status;
+  return run(verify::ChooseJointCases(symbols, found));
 }
 
 absl::StatusOr<bool> Verification::RunScript(const std::vector<std::string>& arguments) const {

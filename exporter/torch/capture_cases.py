@@ -384,6 +384,19 @@ def axes_in_proportion(x: Tensor, like: Tensor):
     return x.view(like.size(0), like.size(1))
 
 
+@case((torch.randn(2, 3), torch.randn(2, 5), torch.randn(2, 8)),
+      {"0": {"1": "S"}, "1": {"1": "P"}, "2": {"1": "M"}}, ({"S": 4, "P": 9, "M": 13},))
+def axis_that_is_a_sum(x: Tensor, past: Tensor, mask: Tensor):
+    keys = torch.cat([past, x], 1)
+    return torch.softmax(x.unsqueeze(2) * keys.unsqueeze(1) + mask.unsqueeze(1), -1) @ keys.t()
+
+
+@case((torch.randn(2, 1), torch.randn(2, 5), torch.randn(2, 6)),
+      {"1": {"1": "P"}, "2": {"1": "M"}}, ({"P": 9, "M": 10},))
+def axis_one_larger(x: Tensor, past: Tensor, mask: Tensor):
+    return (torch.cat([past, x], 1) + mask)[:, 1:].sum(1)
+
+
 @case((X, X), forms=SCRIPT, refused="takes 1 inputs")
 def too_many_inputs(x: Tensor):
     return x

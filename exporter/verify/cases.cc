@@ -1,6 +1,8 @@
 #include "exporter/verify/cases.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -38,6 +40,82 @@ Case SmallerSizes(const std::map<std::string, ir::SymbolInfo>& symbols) {
   return smaller;
 }
 
+// The axis by 1 or 3, and with it the others of its size, or another one.
+std::vector<Sizes> CoupledSizes(const std::map<std::string, ir::SymbolInfo>& symbols,
+                                const std::string& name) {
+  std::vector<Sizes> choices;
+  const auto move = [&](int64_t amount, const auto& with) {
+    Sizes sizes;
+    for (const auto& [other, info] : symbols) {
+      if (info.data_dependent || (other != name && !with(other, info))) continue;
+      if (!Allowed(info, info.example + amount)) return;
+      sizes[other] = info.example + amount;
+    }
+    if (sizes.size() > 1) choices.push_back(std::move(sizes));
+  };
+  const int64_t example = symbols.at(name).example;
+  for (const int64_t amount : {1, 3}) {
+    move(amount, [&](const std::string&, const ir::SymbolInfo& info) {
+      return info.example == example;
+    });
+    for (const auto& [partner, unused] : symbols) {
+      if (partner == name) continue;
+      move(amount, [&](const std::string& other, const ir::SymbolInfo&) {
+        return other == partner;
+      });
+    }
+  }
+  return choices;
+}
+
+// All axes moved, as far as each moves alone.
+Case AllSizes(const std::map<std::string, ir::SymbolInfo>& symbols) {
+  Case all{.name = "all"};
+  int64_t shift = 0;
+  for (const auto& [name, info] : symbols) {
+    if (info.data_dependent || OtherSizes(info, 0).empty()) continue;
+    const std::vector<int64_t> sizes = OtherSizes(info, ++shift);
+    all.choices.resize(std::max(all.choices.size(), sizes.size()));
+    for (size_t i = 0; i < all.choices.size(); ++i) {
+      if (!sizes.empty()) all.choices[i][name] = sizes[std::min(i, sizes.size() - 1)];
+    }
+  }
+  return all;
+}
+
+// All axes moved, each with those that moved with it.
+Case AllDirections(const std::map<std::string, ir::SymbolInfo>& symbols,
+                   const std::vector<Sizes>& found) {
+  std::set<Sizes> directions;
+  for (const Sizes& sizes : found) {
+    Sizes direction;
+    int64_t step = 0;
+    for (const auto& [name, size] : sizes) {
+      direction[name] = size - symbols.at(name).example;
+      step = std::gcd(step, direction[name]);
+    }
+    for (auto& [name, amount] : direction) amount /= step;
+    if (!direction.empty()) directions.insert(std::move(direction));
+  }
+  Case all{.name = "all", .choices = std::vector<Sizes>(2)};
+  for (size_t i = 0; i < all.choices.size(); ++i) {
+    int64_t times = i == 0 ? 3 : 1;
+    for (const Sizes& direction : directions) {
+      for (const auto& [name, amount] : direction) {
+        all.choices[i].try_emplace(name, symbols.at(name).example).first->second += times * amount;
+      }
+      times += 2;
+    }
+  }
+  std::erase_if(all.choices, [&](const Sizes& sizes) {
+    return std::any_of(sizes.begin(), sizes.end(), [&](const auto& size) {
+      return !Allowed(symbols.at(size.first), size.second);
+    });
+  });
+  all.required = !all.choices.empty();
+  return all;
+}
+
 }  // namespace
 
 std::string Label(const Sizes& sizes) {
@@ -47,21 +125,26 @@ std::string Label(const Sizes& sizes) {
 
 std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols) {
   std::vector<Case> cases = {{.name = "example", .choices = {Sizes()}}};
-  Case all{.name = "all"};
-  int64_t shift = 0;
   for (const auto& [name, info] : symbols) {
     if (info.data_dependent) continue;
     Case one{.name = name};
     for (const int64_t size : OtherSizes(info, 0)) one.choices.push_back({{name, size}});
     if (one.choices.empty()) continue;
+    for (Sizes& sizes : CoupledSizes(symbols, name)) one.choices.push_back(std::move(sizes));
     cases.push_back(std::move(one));
-    const std::vector<int64_t> sizes = OtherSizes(info, ++shift);
-    all.choices.resize(std::max(all.choices.size(), sizes.size()));
-    for (size_t i = 0; i < all.choices.size(); ++i) {
-      if (!sizes.empty()) all.choices[i][name] = sizes[std::min(i, sizes.size() - 1)];
-    }
   }
-  if (cases.size() > 2) cases.push_back(std::move(all));
+  return cases;
+}
+
+std::vector<Case> ChooseJointCases(const std::map<std::string, ir::SymbolInfo>& symbols,
+                                   const std::vector<Sizes>& found) {
+  std::vector<Case> cases;
+  const bool coupled = std::any_of(found.begin(), found.end(),
+                                   [](const Sizes& sizes) { return sizes.size() > 1; });
+  Case all = coupled ? AllDirections(symbols, found) : AllSizes(symbols);
+  const size_t moving = static_cast<size_t>(
+      std::count_if(found.begin(), found.end(), [](const Sizes& sizes) { return !sizes.empty(); }));
+  if (moving > 1) cases.push_back(std::move(all));
   Case smaller = SmallerSizes(symbols);
   if (!smaller.choices.empty()) cases.push_back(std::move(smaller));
   return cases;

@@ -24,10 +24,16 @@ struct Case {
 // What was run, for a table: "example", "N=11", "H=33 N=13".
 std::string Label(const Sizes& sizes);
 
-// The example sizes; each dynamic axis at another size; with several, all of them at other sizes at
-// once, moved by different odd amounts; all of them at smaller sizes, where what is frozen at a large
-// size shows (x[:4]). Symbols that come from values have no size to choose.
+// The example sizes; each dynamic axis at another size, alone or, where the program does not take
+// that, together with the axes of its size, or with one other axis by the same amount (the length of
+// a cache and that of a mask over it). Symbols that come from values have no size to choose.
 std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols);
+
+// With several axes, all of them at other sizes at once, moved by different odd amounts, those
+// together that had to move together in `found`, the sizes that ChooseCases' cases ran at; all of
+// them at smaller sizes, where what is frozen at a large size shows (x[:4]).
+std::vector<Case> ChooseJointCases(const std::map<std::string, ir::SymbolInfo>& symbols,
+                                   const std::vector<Sizes>& found);
 
 }  // namespace rules_onnx::verify
 

@@ -18,25 +18,44 @@ TEST(CasesTest, StaticModelRunsOnce) {
 
 TEST(CasesTest, OneAxisAtItsSecondSizeFirst) {
   const auto cases = ChooseCases({{"N", {.example = 10, .second = 7}}});
-  ASSERT_EQ(cases.size(), 3u);
+  ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].name, "N");
   EXPECT_THAT(cases[1].choices.front(), ElementsAre(Pair("N", 7)));
   EXPECT_THAT(cases[1].choices[1], ElementsAre(Pair("N", 11)));
 }
 
+TEST(CasesTest, AxesThatGoTogetherAreTriedLast) {
+  const auto cases = ChooseCases({{"M", {.example = 8}}, {"P", {.example = 5}}});
+  ASSERT_EQ(cases.size(), 3u);
+  EXPECT_EQ(cases[2].name, "P");
+  EXPECT_THAT(cases[2].choices.front(), ElementsAre(Pair("P", 6)));
+  EXPECT_THAT(cases[2].choices.back(), ElementsAre(Pair("M", 11), Pair("P", 8)));
+}
+
 TEST(CasesTest, AllAxesMoveByDifferentAmounts) {
-  const auto cases = ChooseCases({{"H", {.example = 8}}, {"N", {.example = 8}}});
-  ASSERT_EQ(cases.size(), 5u);
-  EXPECT_EQ(cases[3].name, "all");
-  EXPECT_THAT(cases[3].choices.front(), ElementsAre(Pair("H", 11), Pair("N", 13)));
+  const auto cases = ChooseJointCases({{"H", {.example = 8}}, {"N", {.example = 8}}},
+                                      {{}, {{"H", 9}}, {{"N", 9}}});
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0].name, "all");
+  EXPECT_THAT(cases[0].choices.front(), ElementsAre(Pair("H", 11), Pair("N", 13)));
+}
+
+TEST(CasesTest, AllAxesMoveWithThoseTheyDependOn) {
+  // M = P + S.
+  const auto cases = ChooseJointCases(
+      {{"M", {.example = 8}}, {"P", {.example = 5}}, {"S", {.example = 3}}},
+      {{}, {{"M", 9}, {"P", 6}}, {{"M", 9}, {"P", 6}}, {{"M", 11}, {"S", 6}}});
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_THAT(cases[0].choices.front(), ElementsAre(Pair("M", 16), Pair("P", 8), Pair("S", 8)));
+  EXPECT_TRUE(cases[0].required);
 }
 
 TEST(CasesTest, SmallerSizesAreTriedToo) {
-  const auto cases = ChooseCases({{"H", {.example = 8}}, {"N", {.example = 1}}});
-  ASSERT_EQ(cases.size(), 5u);
-  EXPECT_EQ(cases[4].name, "smaller");
-  EXPECT_FALSE(cases[4].required);
-  EXPECT_THAT(cases[4].choices, ElementsAre(ElementsAre(Pair("H", 2)), ElementsAre(Pair("H", 4)),
+  const auto cases = ChooseJointCases({{"H", {.example = 8}}, {"N", {.example = 1}}}, {{}});
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_EQ(cases[0].name, "smaller");
+  EXPECT_FALSE(cases[0].required);
+  EXPECT_THAT(cases[0].choices, ElementsAre(ElementsAre(Pair("H", 2)), ElementsAre(Pair("H", 4)),
                                             ElementsAre(Pair("H", 7))));
 }
 
@@ -46,10 +65,12 @@ TEST(CasesTest, Labels) {
 }
 
 TEST(CasesTest, BoundsAndDataDependentSizesAreKept) {
-  const auto cases = ChooseCases({{"N", {.example = 4, .min = 2, .max = 4}},
-                                  {"u0", {.example = 3, .data_dependent = true}}});
-  ASSERT_EQ(cases.size(), 3u);
-  for (const Case& one : {cases[1], cases[2]}) {
+  const std::map<std::string, ir::SymbolInfo> symbols = {
+      {"N", {.example = 4, .min = 2, .max = 4}}, {"u0", {.example = 3, .data_dependent = true}}};
+  const auto cases = ChooseCases(symbols), joint = ChooseJointCases(symbols, {{}, {{"N", 3}}});
+  ASSERT_EQ(cases.size(), 2u);
+  ASSERT_EQ(joint.size(), 1u);
+  for (const Case& one : {cases[1], joint[0]}) {
     for (const Sizes& sizes : one.choices) {
       EXPECT_GE(sizes.at("N"), 2);
       EXPECT_LT(sizes.at("N"), 4);

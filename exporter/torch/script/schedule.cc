@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -179,6 +180,7 @@ absl::Status Schedule::RunAxis(const std::string& symbol,
     if (restart_) return absl::OkStatus();
     if (!failure) {
       known.second = size;
+      directions_[symbol] = {{symbol, size - n}};
       return absl::OkStatus();
     }
     if (!first) first = failure;
@@ -230,36 +232,57 @@ absl::Status Schedule::RunAxis(const std::string& symbol,
   return absl::OkStatus();
 }
 
-// Axes that the program wants equal, or in proportion.
+// Runs at sizes at which other axes than this one move, too; true if the program takes them.
+bool Schedule::RunMoved(const std::string& symbol, const Sizes& sizes) {
+  if (RunAt(sizes, {}, {})) return false;
+  symbols_[symbol].second = sizes.at(symbol);
+  Sizes& direction = directions_[symbol];
+  for (const auto& [name, size] : sizes) {
+    if (size != symbols_[name].example) direction[name] = size - symbols_[name].example;
+  }
+  return true;
+}
+
+// Axes that the program wants equal, in proportion, or one to be the sum of others.
 bool Schedule::RunCoupled(const std::string& symbol, const std::vector<int64_t>& candidates) {
   const int64_t n = symbols_[symbol].example;
-  const auto run = [&](Sizes sizes) {
-    if (RunAt(sizes, {}, {})) return false;
-    symbols_[symbol].second = sizes[symbol];
-    return true;
-  };
-  Sizes equal = ExampleSizes();
   for (const int64_t size : candidates) {
-    std::string leader = symbol;
+    Sizes equal = ExampleSizes();
     for (const auto& [other, known] : symbols_) {
-      if (known.example != n) continue;
-      equal[other] = size;
-      leader = std::min(leader, other);
+      if (known.example == n) equal[other] = size;
     }
-    if (run(equal)) {
-      moves_with_[symbol] = leader;
-      return true;
-    }
+    if (RunMoved(symbol, equal)) return true;
     if (restart_) return false;
   }
-  for (const auto& [other, known] : symbols_) {
-    Sizes both = ExampleSizes();
-    both[symbol] *= 2;
-    both[other] = 2 * known.example;
-    if (other != symbol && run(both)) return true;
-    if (restart_) return false;
+  for (const int64_t amount : {int64_t{1}, int64_t{3}, n}) {
+    for (const auto& [other, known] : symbols_) {
+      if (other == symbol) continue;
+      Sizes both = ExampleSizes();
+      both[symbol] += amount;
+      both[other] += amount == n ? known.example : amount;
+      if (RunMoved(symbol, both)) return true;
+      if (restart_) return false;
+    }
   }
   return false;
+}
+
+// The sizes at which the axis has this one, and axes that must move with it have theirs.
+std::optional<Schedule::Sizes> Schedule::Along(const std::string& symbol, int64_t size) const {
+  Sizes sizes = ExampleSizes();
+  const int64_t amount = size - sizes[symbol];
+  const auto found = directions_.find(symbol);
+  if (found == directions_.end()) {
+    sizes[symbol] = size;
+    return sizes;
+  }
+  const int64_t step = found->second.at(symbol);
+  for (const auto& [name, delta] : found->second) {
+    if (amount * delta % step != 0) return std::nullopt;
+    sizes[name] += amount * delta / step;
+    if (sizes[name] < 1) return std::nullopt;
+  }
+  return sizes;
 }
 
 // Takes no size that follows from the inputs with this axis as known.
@@ -281,54 +304,52 @@ void Schedule::Freeze(const std::string& symbol) {
     }
   }
   symbols_.erase(symbol);
+  directions_.erase(symbol);
+  for (auto& [other, direction] : directions_) direction.erase(symbol);
   for (Run& run : runs_) run.bindings.erase(symbol);
+}
+
+// All axes moved by different odd amounts, those that move as one together; or, where the program
+// takes only multiples of a step, by different odd numbers of those steps.
+Schedule::Sizes Schedule::AllMoved(int64_t first, bool by_steps) const {
+  Sizes sizes = ExampleSizes();
+  std::set<Sizes> moved;
+  int64_t amount = first;
+  for (const auto& [symbol, known] : symbols_) {
+    const auto found = directions_.find(symbol);
+    Sizes direction = found == directions_.end() ? Sizes{{symbol, 1}} : found->second;
+    int64_t step = 0;
+    for (const auto& [name, delta] : direction) step = std::gcd(step, delta);
+    if (by_steps) step = 1;
+    if (direction.begin()->second < 0) step = -step;
+    for (auto& [name, delta] : direction) delta /= step;
+    if (!moved.insert(direction).second) continue;
+    for (const auto& [name, delta] : direction) sizes[name] += amount * delta;
+    amount += 2;
+  }
+  return sizes;
 }
 
 void Schedule::RunAllMoved() {
   if (symbols_.empty()) return;
-  // Moved by different odd amounts; where the program takes only multiples of a step, by different
-  // odd numbers of those steps.
-  const auto moved = [&](int64_t first, bool by_steps) {
-    Sizes sizes;
-    int64_t amount = first;
-    for (const auto& [symbol, known] : symbols_) {
-      const auto with = moves_with_.find(symbol);
-      if (with != moves_with_.end() && sizes.count(with->second)) {
-        sizes[symbol] = sizes[with->second];
-        continue;
-      }
-      const int64_t step = by_steps ? std::abs(known.second.value_or(known.example + 1) -
-                                               known.example)
-                                    : 1;
-      sizes[symbol] = known.example + amount * step;
-      amount += 2;
-    }
-    return sizes;
-  };
-  for (const Sizes& sizes : {moved(3, false), moved(3, true)}) {
+  for (const Sizes& sizes : {AllMoved(3, false), AllMoved(3, true)}) {
     if (RunAt(sizes, {}, {}) || restart_) continue;
     all_moved_ = sizes;
     break;
   }
   // Far enough for sizes that only a large change moves.
-  for (const Sizes& sizes : {moved(67, false), moved(5, true)}) {
+  for (const Sizes& sizes : {AllMoved(67, false), AllMoved(5, true)}) {
     if (restart_ || !RunAt(sizes, {}, {})) return;
   }
 }
 
 void Schedule::RunSmaller(const std::string& symbol) {
   const int64_t n = symbols_[symbol].example;
-  const auto leader = [&](const std::string& name) {
-    const auto with = moves_with_.find(name);
-    return with == moves_with_.end() ? name : with->second;
-  };
   for (const int64_t size : {int64_t{2}, n / 2, n - 1}) {
     if (size < 2 || size >= n) continue;
-    Sizes sizes = ExampleSizes();
-    for (auto& [other, value] : sizes) {
-      if (leader(other) == leader(symbol)) value = size;
-    }
-    const bool failed = RunAt(sizes, {}, {}).has_value();
+    const std::optional<Sizes> sizes = Along(symbol, size);
+    if (!sizes) continue;
+    const bool failed = RunAt(*sizes, {}, {}).has_value();
     if (restart_) return;
     if (failed) continue;
     if (SameForms(runs_.back().record, runs_.front().record)) return;
@@ -370,6 +391,7 @@ absl::Status Schedule::RunSizes(diagnostics::Diagnostics* diagnostics) {
     runs_.clear();
     restart_ = false;
     symbols_ = *symbols;
+    directions_.clear();
     if (absl::Status status = RunBase(); !status.ok()) return status;
     for (const auto& [symbol, known] : *symbols) {
       if (absl::Status status = RunAxis(symbol, diagnostics); !status.ok()) return status;

@@ -3,7 +3,7 @@
 // 1. at the example sizes;
 // 2. for each dynamic axis, with that axis alone at another size: N+1, N+3, 2N, N+32, the first at
 //    which the program runs, or the size that the user names; if it runs at none, together with the
-//    axes of equal size, then with one other axis, both doubled;
+//    axes of equal size, then with one other axis, both moved by the same amount or doubled;
 // 3. with all axes moved at once by different odd amounts, a little and far;
 // 4. with each axis alone at a smaller size, for what only a small axis moves (x[:4]): 2, N/2 or N-1,
 //    the first at which the program runs and its values keep their ranks and lengths;
@@ -56,7 +56,10 @@ class Schedule {
                                   const std::map<std::string, int64_t>& number_deltas);
   absl::Status RunBase();
   absl::Status RunAxis(const std::string& symbol, diagnostics::Diagnostics* diagnostics);
+  bool RunMoved(const std::string& symbol, const Sizes& sizes);
   bool RunCoupled(const std::string& symbol, const std::vector<int64_t>& candidates);
+  std::optional<Sizes> Along(const std::string& symbol, int64_t size) const;
+  Sizes AllMoved(int64_t first, bool by_steps) const;
   void Distrust(const std::string& symbol);
   void RunAllMoved();
   void RunSmaller(const std::string& symbol);
@@ -73,7 +76,7 @@ class Schedule {
   Contexts contexts_;
   Interpreter interpreter_;
   std::map<std::string, inputs::SymbolSizes> symbols_;
-  std::map<std::string, std::string> moves_with_;  // axis → one that must keep its size
+  std::map<std::string, Sizes> directions_;  // axis → what its run added to it and to others
   std::vector<Run> runs_;
   Perturbation all_points_;
   Sizes all_moved_;
