@@ -61,6 +61,14 @@ class Placed(torch.nn.Module):
         return torch.exp(y) - y
 
 
+class Filled(torch.nn.Module):
+    def forward(self, x):
+        y = x.new_empty(x.size(0), 8)
+        y[:, :4] = x
+        y[:, 4:] = x * 2
+        return torch.exp(y) - y
+
+
 class Counting(torch.nn.Module):
     def forward(self, x, n: int):
         y = x - 1
@@ -147,6 +155,11 @@ class FirstDifferenceTest(unittest.TestCase):
 
     def test_a_conversion_that_names_a_device(self):
         for common, model in self.export(Placed().eval(), (torch.randn(4, 4),)):
+            self.change(model, "/Sub", swap)
+            self.assertEqual(self.difference(common, model)["op"], "aten::sub.Tensor")
+
+    def test_uninitialized_memory_is_no_difference(self):
+        for common, model in self.export(Filled().eval(), (torch.randn(4, 4),)):
             self.change(model, "/Sub", swap)
             self.assertEqual(self.difference(common, model)["op"], "aten::sub.Tensor")
 

@@ -41,6 +41,12 @@ c10::TypePtr ElementType(const std::vector<IValue>& items) {
   return c10::TensorType::get();
 }
 
+// Creates a tensor of whatever memory holds. Zeros are as good, and what the lowering takes.
+bool IsUninitialized(const std::string& op) {
+  return op == "aten::empty" || op == "aten::empty_like" || op == "aten::empty_strided" ||
+         op == "aten::empty_permuted" || op == "aten::new_empty" || op == "aten::new_empty_strided";
+}
+
 class Run {
  public:
   explicit Run(const Observer& observer) : observer_(observer) {}
@@ -195,6 +201,7 @@ class Run {
       stack.emplace_back(static_cast<int64_t>(stack.size()));
     }
     op->getOperation(nullptr)(stack);
+    if (IsUninitialized(name.name)) stack.back().toTensor().zero_();
     return {stack.begin(), stack.end()};
   }
 
