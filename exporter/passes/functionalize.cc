@@ -170,6 +170,7 @@ void Functionalizer::Run() {
   VisitBlock(&graph->main, [&] {
     for (ir::Arg& result : graph->main.results) result = Read(result, end);
   });
+  WarnOfLostChanges();
 }
 
 // ---- names ----
@@ -374,9 +375,21 @@ void Functionalizer::WritePlace(Place* place, ir::Arg value, const ir::Node& wri
     view->state.version = root->state.version;
   }
   MakeDependentsUnreadable(root, writer);
-  if (root->weight != nullptr && changed_weights_.insert(root).second) {
-    context_->Report(diagnostics::Severity::kWarning, "buffer-changed", writer,
-                     absl::StrCat(writer.op, " changes '", root->weight->name,
+  if (root->weight != nullptr &&
+      std::none_of(changed_weights_.begin(), changed_weights_.end(),
+                   [&](const auto& changed) { return changed.first == root; })) {
+    changed_weights_.emplace_back(root, &writer);
+  }
+}
+
+// A buffer whose content no call reads before it writes it anew keeps nothing between calls.
+void Functionalizer::WarnOfLostChanges() {
+  if (changed_weights_.empty()) return;
+  const auto uses = CountUses(*context_->graph);
+  for (const auto& [root, writer] : changed_weights_) {
+    if (!uses.contains(root->weight->value)) continue;
+    context_->Report(diagnostics::Severity::kWarning, "buffer-changed", *writer,
+                     absl::StrCat(writer->op, " changes '", root->weight->name,
                                   "': later reads of the same call see the change, but the "
                                   "final state is no output of the model"));
   }

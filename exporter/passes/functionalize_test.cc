@@ -489,6 +489,17 @@ output y1 = %8
 )");
 }
 
+TEST(FunctionalizeTest, BufferThatEveryCallFillsAnewIsNotWarnedAbout) {
+  Program p;
+  ir::Value* scratch = p.Weight("scratch", "float32[3]");
+  p.Op("aten::copy_", {scratch, p.Input("x", "float32[3]")}, "float32[3]");
+  p.Output(p.Op("aten::mul.Tensor", {scratch, 2}, "float32[3]"));
+  EXPECT_EQ(Functional(&p), R"(
+%3: float32[3] = aten::mul.Tensor(self=%x, other=2)
+output y0 = %3
+)");
+}
+
 TEST(FunctionalizeTest, ChangedBufferIsSeenLaterAndWarnedAbout) {
   Program p;
   ir::Value* steps = p.Weight("steps", "int64[]");

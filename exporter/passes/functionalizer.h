@@ -100,6 +100,7 @@ class Functionalizer {
   void VisitIf(NodePtr node);
   void VisitLoop(NodePtr node);
   void VisitScan(NodePtr node);
+  void WarnOfLostChanges();
   ir::Arg PassRoot(Place* root, const ir::Node& reader);
   void VisitBranch(ir::Node* node, size_t index, Ending* ending);
   void BindIfOutput(const ir::Node& node, size_t index, const std::vector<Ending>& endings);
@@ -121,7 +122,8 @@ class Functionalizer {
     ir::Value* root;
   };
   std::unordered_map<const ir::Value*, UntrackedView> views_;
-  std::unordered_set<const Place*> changed_weights_;
+  // With the first node that writes to each.
+  std::vector<std::pair<const Place*, const ir::Node*>> changed_weights_;
   std::vector<NodePtr> retired_;  // replaced nodes, kept for messages
 };
 
