@@ -292,6 +292,11 @@ ir::Arg Functionalizer::Read(const ir::Arg& arg, const ir::Node& reader) {
 }
 
 ir::Arg Functionalizer::ReadPlace(Place* place, const ir::Node& reader) {
+  RequireReadable(place, reader);
+  return PassPlace(place, reader);
+}
+
+void Functionalizer::RequireReadable(Place* place, const ir::Node& reader) {
   Place* root = place->root();
   if (root->unreadable_since != nullptr) {
     context_->Report(
@@ -303,7 +308,7 @@ ir::Arg Functionalizer::ReadPlace(Place* place, const ir::Node& reader) {
         "clone the tensor before it is written to");
   }
   root->last_read = memory_.Tick();
-  return PassPlace(place, reader);
+  for (const Choice& choice : root->choices) RequireReadable(choice.place, reader);
 }
 
 ir::Arg Functionalizer::PassPlace(Place* place, const ir::Node& reader) {
@@ -315,9 +320,9 @@ ir::Arg Functionalizer::PassPlace(Place* place, const ir::Node& reader) {
     if (place->construct == "prim::ListConstruct") return items;
     return EmitterFor(reader).Emit(place->construct, {{"items", std::move(items)}}, place->type);
   }
-  if (place->is_root() || place->state.version == place->root()->state.version) {
-    return place->state.current;
-  }
+  const bool newest = place->state.version == place->newest_version();
+  if (!place->choices.empty() && !newest) return ReadChoice(place, reader);
+  if (place->is_root() || newest) return place->state.current;
   return Derive(place, reader);
 }
 
@@ -329,7 +334,7 @@ ir::Arg Functionalizer::Derive(Place* place, const ir::Node& reader) {
       EmitterFor(*place->view).Emit(place->view->op, std::move(args), place->type);
   memory_.Save(place);
   place->state.current = derived;
-  place->state.version = place->root()->state.version;
+  place->state.version = place->newest_version();
   return derived;
 }
 
@@ -368,11 +373,15 @@ void Functionalizer::WritePlace(Place* place, ir::Arg value, const ir::Node& wri
     value = changed;
   }
   Place* root = place->root();
-  memory_.SetRoot(root, std::move(value));
+  if (root->choices.empty()) {
+    memory_.SetRoot(root, std::move(value));
+  } else {
+    WriteChoices(root, value, writer);
+  }
   for (const auto& [view, content] : path) {
     memory_.Save(view);
     view->state.current = content;
-    view->state.version = root->state.version;
+    view->state.version = root->newest_version();
   }
   MakeDependentsUnreadable(root, writer);
   if (root->weight != nullptr &&
@@ -410,7 +419,9 @@ void Functionalizer::MakeDependentsUnreadable(Place* root, const ir::Node& write
 void Functionalizer::MayShare(Place* made, Place* other) {
   made = made->root();
   other = other->root();
-  if (made == other) return;
+  for (const Choice& choice : made->choices) MayShare(choice.place, other);
+  for (const Choice& choice : other->choices) MayShare(made, choice.place);
+  if (made == other || !made->choices.empty() || !other->choices.empty()) return;
   const auto depends = [](Place* on, Place* dependent) {
     std::vector<Place*>& all = on->dependents;
     if (std::find(all.begin(), all.end(), dependent) == all.end()) all.push_back(dependent);
@@ -432,13 +443,16 @@ void Functionalizer::MayBeAnyOfClass(Place* place) {
   }
 }
 
+void Functionalizer::DependOn(Place* place, Place* dependent) {
+  if (place->root() != dependent) place->root()->dependents.push_back(dependent);
+  for (const Choice& choice : place->root()->choices) DependOn(choice.place, dependent);
+}
+
 void Functionalizer::DependOnItems(Place* container, const ir::Arg::List& items) {
   for (const ir::Arg& item : items) {
     item.ForEachValue([&](ir::Value* value) {
       Place* place = PlaceOf(value);
-      if (place != nullptr && place->root() != container) {
-        place->root()->dependents.push_back(container);
-      }
+      if (place != nullptr) DependOn(place, container);
     });
   }
 }
@@ -512,7 +526,7 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inp
     Place* made = memory_.NewView(place, std::move(view), node->output()->type);
     made->is_list_of_views = GivesListOfViews(*node);
     made->state.current = node->output();
-    made->state.version = place->root()->state.version;
+    made->state.version = place->newest_version();
     Bind(node->output(), made);
     if (rough_inputs) rough_.insert(node->output());
     return Emit(std::move(node));
@@ -525,6 +539,16 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inp
 
 void Functionalizer::VisitGeometryChange(NodePtr node, const ir::Arg& self) {
   Object* object = ObjectOf(self.value());
+  const auto& roots = memory_.visible_roots();
+  const bool chosen = std::any_of(roots.begin(), roots.end(), [&](const Place* root) {
+    return std::any_of(root->choices.begin(), root->choices.end(), [&](const Choice& choice) {
+      return choice.place == object->place || root == object->place->root();
+    });
+  });
+  if (chosen) {
+    Refuse(*node, absl::StrCat(node->op, " changes the shape of a tensor that is one of several, as "
+                               "the inputs decide"));
+  }
   if (object->depth < memory_.depth()) {
     Refuse(*node, absl::StrCat(node->op, " changes the shape of a tensor from outside the "
                                "branch or loop that it stands in"));
@@ -538,7 +562,7 @@ void Functionalizer::VisitGeometryChange(NodePtr node, const ir::Arg& self) {
   view->outputs = {output};
   Place* made = memory_.NewView(object->place, std::move(view), output->type);
   made->state.current = output;
-  made->state.version = made->root()->state.version;
+  made->state.version = made->newest_version();
   object->place = made;
   names_[node->output()] = object;
   retired_.push_back(std::move(node));
@@ -582,7 +606,7 @@ void Functionalizer::VisitWrite(NodePtr node) {
     Place* place = PlaceOf(targets[i]);
     if (place == nullptr) continue;
     if (ShapesDiffer(place->type, twin.written[i]->type)) {
-      if (!place->is_root()) {
+      if (!place->is_root() || !place->choices.empty()) {
         Refuse(*node, absl::StrCat(node->op, " resizes a view of another tensor"));
         continue;
       }

@@ -1,5 +1,6 @@
 // Branches and loops: what they write outside themselves becomes an output or a carried value.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -7,15 +8,6 @@
 #include "exporter/passes/functionalizer.h"
 
 namespace rules_onnx::passes {
-
-// What a branch delivers.
-struct Functionalizer::Ending {
-  ir::Arg::List results;
-  std::vector<Place*> places;          // of each result; nullptr where untracked
-  std::vector<ir::Arg> results_named;  // as the program names them
-  std::map<int, Place*> changed;       // by order of creation: outer roots that it writes to
-  std::map<int, ir::Arg> values;       // of those, and of containers that a branch may change
-};
 
 ir::Arg Functionalizer::PassRoot(Place* root, const ir::Node& reader) {
   return AsOneValue(PassPlace(root, reader), root->type, reader, root->construct);
@@ -53,6 +45,7 @@ void Functionalizer::VisitBranch(ir::Node* node, size_t index, Ending* ending) {
 void Functionalizer::LinkToOuter(Place* place, Place* other) {
   if (other == nullptr) return;
   Place* root = other->root();
+  for (const Choice& choice : root->choices) LinkToOuter(place, choice.place);
   if (root->depth <= memory_.depth()) return MayShare(place, root);
   // The branch's own tensor may share with outer ones.
   for (Place* dependent : std::vector<Place*>(root->dependents)) {
@@ -71,6 +64,7 @@ void Functionalizer::BindIfOutput(const ir::Node& node, size_t index,
     return ending.places[index] == first;
   });
   if (same && first != nullptr && first->depth <= memory_.depth()) return Bind(output, first);
+  if (output->type.is_tensor() && BindChosenResult(node, index, endings)) return;
   Place* made = BindNewRoot(output);
   for (const Ending& ending : endings) {
     LinkToOuter(made, ending.places[index]);
@@ -122,7 +116,9 @@ std::vector<Place*> Functionalizer::RootsToCarry(const ir::Node& loop) const {
     const bool container = !root->type.is_tensor();
     const bool immutable = root->construct == "prim::TupleConstruct";
     const auto& classes = container ? writes.containers : writes.tensors;
-    if (!immutable && classes.contains(root->alias_class)) roots.push_back(root);
+    if (!immutable && root->choices.empty() && classes.contains(root->alias_class)) {
+      roots.push_back(root);
+    }
   }
   return roots;
 }
@@ -203,12 +199,17 @@ void Functionalizer::VisitLoop(NodePtr node) {
         return param == nullptr || std::find(param->dependents.begin(), param->dependents.end(),
                                              place) == param->dependents.end();
       };
-      const bool other_name =
-          root != param &&
-          (is_other(root) ||
-           std::any_of(root->dependents.begin(), root->dependents.end(), [&](Place* place) {
-             return place->type.is_tensor() && is_other(place) && is_new(place);
-           }));
+      const std::function<bool(Place*)> has_other_name = [&](Place* place) {
+        if (place == param) return false;
+        const std::vector<Choice>& choices = place->choices;
+        return is_other(place) ||
+               std::any_of(choices.begin(), choices.end(),
+                           [&](const Choice& choice) { return has_other_name(choice.place->root()); }) ||
+               std::any_of(place->dependents.begin(), place->dependents.end(), [&](Place* other) {
+                 return other->type.is_tensor() && is_other(other) && is_new(other);
+               });
+      };
+      const bool other_name = has_other_name(root);
       seen[root] = true;
       if (other_name && writes.tensors.contains(root->alias_class)) {
         context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *node,

@@ -227,6 +227,10 @@ bool Functionalizer::VisitContainerRead(const ir::Node& node) {
     if (index.is_int() && ReadItem(node, self, index.as_int(), node.output())) return true;
   }
   const ir::Arg::List* items = KnownItems(self);
+  if (items != nullptr && node.op == "aten::__getitem__.t" &&
+      BindPickedItem(node, ir::Arg::List(*items), node.args[1].value)) {
+    return true;
+  }
   if (items != nullptr && IsDictOverload(node)) return DictRead(node, *items);
   if (node.op == "prim::ListUnpack" || node.op == "prim::TupleUnpack" ||
       node.op == "prim::TupleIndex" || node.op == "aten::__getitem__.t") {

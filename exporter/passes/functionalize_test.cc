@@ -556,21 +556,74 @@ TEST(FunctionalizeTest, UsersWritingOperatorIsRefused) {
 }
 
 // y is x or a new tensor; x is read after y was written to.
-TEST(FunctionalizeTest, SharingThatDependsOnDataIsRefused) {
-  const auto program = [](Program* p, bool read) {
-    ir::Value* x = p->Op("aten::sin", {p->Input("x", "float32[2]")}, "float32[2]");
-    ir::Value* y = p->If(
-        p->Input("c", "bool"), {"float32[2]"},
-        [&]() -> std::vector<ir::Arg> { return {x}; },
-        [&]() -> std::vector<ir::Arg> { return {p->Op("aten::cos", {x}, "float32[2]")}; })[0];
-    p->Op("aten::relu_", {y}, "float32[2]");
-    p->Output(read ? x : y);
-  };
-  Program refused, taken;
-  program(&refused, true);
-  EXPECT_EQ(Refused(&refused), "error ambiguous-alias aten::relu_\n");
-  program(&taken, false);
-  EXPECT_EQ(Refused(&taken), "");
+TEST(FunctionalizeTest, TensorThatABranchDecides) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  ir::Value* y = p.If(
+      p.Input("c", "bool"), {"float32[2]"},
+      [&]() -> std::vector<ir::Arg> { return {x}; },
+      [&]() -> std::vector<ir::Arg> { return {p.Op("aten::cos", {x}, "float32[2]")}; })[0];
+  p.Op("aten::relu_", {y}, "float32[2]");
+  p.Output(x);
+  p.Output(y);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%3: float32[2] = prim::If(cond=%c)
+  block():
+    return (%1)
+  block():
+    %4: float32[2] = aten::cos(self=%1)
+    return (%4)
+%7: float32[2] = aten::relu(self=%3)
+%8: float32[2] = prim::If(cond=%c)
+  block():
+    return (%7)
+  block():
+    return (%1)
+output y0 = %8
+output y1 = %7
+)");
+}
+
+// A write to an item at a place that only the run tells, and to the item under its own name.
+TEST(FunctionalizeTest, ItemAtAComputedPlace) {
+  Program p;
+  ir::Value* input = p.Input("x", "float32[2]");
+  ir::Value* x = p.Op("aten::sin", {input}, "float32[2]");
+  ir::Value* y = p.Op("aten::cos", {input}, "float32[2]");
+  ir::Value* list =
+      p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{x, y})}}, {"list[float32[2]]"})
+          ->output();
+  ir::Value* item = p.Op("aten::__getitem__.t", {list, p.Input("i", "int")}, "float32[2]");
+  p.Op("aten::relu_", {item}, "float32[2]");
+  p.Op("aten::neg_", {x}, "float32[2]");
+  p.Output(p.Op("aten::add.Tensor", {item, y}, "float32[2]"));
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%2: float32[2] = aten::cos(self=%x)
+%5: float32[2] = aten::__getitem__.t(list=[%1, %2], idx=%i)
+%9: bool = aten::eq.int(a=%i, b=0)
+%10: bool = aten::eq.int(a=%i, b=-2)
+%11: bool = aten::__or__.bool(a=%9, b=%10)
+%12: bool = aten::eq.int(a=%i, b=1)
+%13: bool = aten::eq.int(a=%i, b=-1)
+%14: bool = aten::__or__.bool(a=%12, b=%13)
+%15: float32[2] = aten::relu(self=%5)
+%16: float32[2] = prim::If(cond=%11)
+  block():
+    return (%15)
+  block():
+    return (%1)
+%17: float32[2] = prim::If(cond=%14)
+  block():
+    return (%15)
+  block():
+    return (%2)
+%18: float32[2] = aten::neg(self=%16)
+%19: float32[2] = aten::__getitem__.t(list=[%18, %17], idx=%i)
+%8: float32[2] = aten::add.Tensor(self=%19, other=%17, alpha=1)
+output y0 = %8
+)");
 }
 
 TEST(FunctionalizeTest, TensorCarriedUnderTwoNamesIsRefused) {

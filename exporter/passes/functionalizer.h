@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,14 @@ class Functionalizer {
   void Run();
 
  private:
+  // What a branch delivers.
+  struct Ending {
+    ir::Arg::List results;
+    std::vector<Place*> places;          // of each result; nullptr where untracked
+    std::vector<ir::Arg> results_named;  // as the program names them
+    std::map<int, Place*> changed;       // by order of creation: outer roots that it writes to
+    std::map<int, ir::Arg> values;       // of those, and of containers that a branch may change
+  };
   using NodePtr = std::unique_ptr<ir::Node>;
 
   // functionalize.cc: names, reads, tensor writes.
@@ -42,6 +51,8 @@ class Functionalizer {
 
   ir::Arg Read(const ir::Arg& arg, const ir::Node& reader);
   ir::Arg ReadPlace(Place* place, const ir::Node& reader);
+  // Reports a place that was written to under another name.
+  void RequireReadable(Place* place, const ir::Node& reader);
   // Also for what is poisoned: the value is only passed on.
   ir::Arg PassPlace(Place* place, const ir::Node& reader);
   ir::Arg Derive(Place* view, const ir::Node& reader);
@@ -51,9 +62,23 @@ class Functionalizer {
   void ReadArgs(ir::Node* node);
 
   void WritePlace(Place* place, ir::Arg value, const ir::Node& writer);
+
+  // functionalize_choices.cc: tensors that lie in one of several places, as the run decides.
+  bool BindPickedItem(const ir::Node& node, const ir::Arg::List& items, const ir::Arg& index);
+  bool BindChosenResult(const ir::Node& node, size_t index, const std::vector<Ending>& endings);
+  ir::Arg ReadChoice(Place* place, const ir::Node& reader);
+  void WriteChoices(Place* place, const ir::Arg& value, const ir::Node& writer);
+  // The place as seen from outside of a branch; nullptr for one that lies inside.
+  Place* Lifted(Place* place, const ir::Node& branch);
+  // `condition ? a : b`
+  ir::Arg EmitChoice(const ir::Arg& condition, const ir::Arg& a, const ir::Arg& b,
+                     const ir::Type& type, const ir::Node& origin);
+  ir::Value* EmitTruth(absl::string_view op, std::vector<ir::NamedArg> args,
+                       const ir::Node& origin);
   void MakeDependentsUnreadable(Place* root, const ir::Node& writer);
   void MayShare(Place* made, Place* other);  // either way; `made` is the newer one
   void MayBeAnyOfClass(Place* place);
+  void DependOn(Place* place, Place* dependent);
   void DependOnItems(Place* container, const ir::Arg::List& items);
 
   void Emit(NodePtr node) { out_->push_back(std::move(node)); }
@@ -96,7 +121,6 @@ class Functionalizer {
   void FinishContainerWrite(const ir::Node& node);
 
   // functionalize_blocks.cc
-  struct Ending;
   void VisitIf(NodePtr node);
   void VisitLoop(NodePtr node);
   void VisitScan(NodePtr node);

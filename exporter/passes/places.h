@@ -2,6 +2,7 @@
 #ifndef RULES_ONNX_EXPORTER_PASSES_PLACES_H_
 #define RULES_ONNX_EXPORTER_PASSES_PLACES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,14 @@
 #include "exporter/passes/rewrite.h"
 
 namespace rules_onnx::passes {
+
+struct Place;
+
+// One of the places that a tensor may lie in, and a truth value that says whether it does.
+struct Choice {
+  Place* place;
+  ir::Arg chosen;
+};
 
 // Memory that a tensor or container lies in: a root owns it, a view shows a part of another.
 struct Place {
@@ -35,6 +44,12 @@ struct Place {
   std::unique_ptr<ir::Node> view;  // the operator, its first argument to be set
   bool is_list_of_views = false;   // the output of split and its like
 
+  // A root that is no memory of its own but that of one of several other places, as the run decides:
+  // an item at a computed place, a branch's result. `pick` gives the tensor out of the places' newest
+  // values, which are its first argument; without it conditions choose.
+  std::vector<Choice> choices;
+  std::unique_ptr<ir::Node> pick;
+
   // Roots only.
   const ir::Weight* weight = nullptr;
   std::string construct;           // "prim::ListConstruct", …, where items were known
@@ -44,6 +59,14 @@ struct Place {
 
   Place* root() { return viewed == nullptr ? this : viewed->root(); }
   bool is_root() const { return viewed == nullptr; }
+  // What `state.version` is where `current` is up to date.
+  int64_t newest_version() {
+    int64_t newest = -1;
+    for (const Choice& choice : root()->choices) {
+      newest = std::max(newest, choice.place->newest_version());
+    }
+    return root()->choices.empty() ? root()->state.version : newest;
+  }
 };
 
 // What a name stands for. Geometry changes in place (`t_`) move an object to another place.

@@ -1,0 +1,170 @@
+// Tensors that lie in one of several places, as the run decides: an item of a list at a computed place,
+// a result that two branches take from different tensors. A write changes each place where it is the
+// chosen one; a read after a write chooses anew.
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "exporter/passes/functionalizer.h"
+
+namespace rules_onnx::passes {
+namespace {
+
+using Kind = ir::Type::Kind;
+
+void CollectDefined(const ir::Block& block, std::unordered_set<const ir::Value*>* defined) {
+  defined->insert(block.params.begin(), block.params.end());
+  for (const auto& node : block.nodes) {
+    defined->insert(node->outputs.begin(), node->outputs.end());
+    for (const auto& inner : node->blocks) CollectDefined(*inner, defined);
+  }
+}
+
+bool IsOneDType(const std::vector<Place*>& places) {
+  return std::all_of(places.begin(), places.end(), [&](const Place* place) {
+    return place->type.is_tensor() && place->type.dtype == places[0]->type.dtype;
+  });
+}
+
+}  // namespace
+
+ir::Value* Functionalizer::EmitTruth(absl::string_view op, std::vector<ir::NamedArg> args,
+                                     const ir::Node& origin) {
+  return EmitterFor(origin).Emit(op, std::move(args), ir::Type::Scalar(Kind::kBool));
+}
+
+ir::Arg Functionalizer::EmitChoice(const ir::Arg& condition, const ir::Arg& a, const ir::Arg& b,
+                                   const ir::Type& type, const ir::Node& origin) {
+  if (a == b) return a;
+  ir::Node* choice = EmitterFor(origin).EmitNode("prim::If", {{"cond", condition}}, {type});
+  for (const ir::Arg& result : {a, b}) {
+    choice->blocks.push_back(std::make_unique<ir::Block>());
+    choice->blocks.back()->results = {result};
+  }
+  return choice->output();
+}
+
+// `items[index]`, where only the run knows the index.
+bool Functionalizer::BindPickedItem(const ir::Node& node, const ir::Arg::List& items,
+                                    const ir::Arg& index) {
+  ir::Value* output = node.output();
+  if (!IsTracked(output) || !output->type.is_tensor() || items.empty()) return false;
+  std::vector<Place*> places;
+  ir::Arg::List values;
+  for (const ir::Arg& item : items) {
+    places.push_back(PlaceOf(item));
+    if (places.back() == nullptr) return false;
+  }
+  if (!IsOneDType(places)) return false;
+  for (Place* place : places) {
+    RequireReadable(place, node);
+    values.push_back(PassPlace(place, node));
+  }
+  const ir::Arg at = Read(index, node);
+  auto pick = context_->graph->NewNode(node.op, node.args);
+  context_->InheritPlace(node, pick.get());
+  pick->args[1].value = at;
+  std::vector<ir::NamedArg> args = pick->args;
+  args[0].value = ir::Arg(std::move(values));
+  ir::Node* emitted = EmitterFor(node).EmitNode(node.op, std::move(args), {});
+  emitted->outputs = {output};
+  const bool contiguous = std::all_of(places.begin(), places.end(), [](const Place* place) {
+    return place->layout.IsContiguous(place->type) == Answer::kYes;
+  });
+  Place* made = BindNewRoot(output, contiguous ? Layout::Contiguous(output->type) : Layout());
+  const auto size = static_cast<int64_t>(places.size());
+  for (int64_t i = 0; i < size; ++i) {
+    const auto is = [&](int64_t number) -> ir::Value* {
+      return EmitTruth("aten::eq.int", {{"a", at}, {"b", number}}, node);
+    };
+    ir::Arg chosen = EmitTruth("aten::__or__.bool", {{"a", is(i)}, {"b", is(i - size)}}, node);
+    made->choices.push_back({places[static_cast<size_t>(i)], std::move(chosen)});
+  }
+  made->pick = std::move(pick);
+  made->state.version = made->newest_version();
+  return true;
+}
+
+Place* Functionalizer::Lifted(Place* place, const ir::Node& branch) {
+  if (place->depth <= memory_.depth()) return place;
+  if (place->is_root() || place->is_list_of_views) return nullptr;
+  std::unordered_set<const ir::Value*> inside;
+  for (const auto& block : branch.blocks) CollectDefined(*block, &inside);
+  for (size_t i = 1; i < place->view->args.size(); ++i) {
+    bool fixed = true;
+    place->view->args[i].value.ForEachValue(
+        [&](ir::Value* value) { fixed = fixed && !inside.contains(value); });
+    if (!fixed) return nullptr;
+  }
+  Place* viewed = Lifted(place->viewed, branch);
+  if (viewed == nullptr) return nullptr;
+  auto view = context_->graph->NewNode(place->view->op, place->view->args);
+  context_->InheritPlace(*place->view, view.get());
+  view->outputs = place->view->outputs;
+  return memory_.NewView(viewed, std::move(view), place->type);
+}
+
+// A result that is another tensor after either branch. What a branch makes itself becomes a place of
+// its own, which the other branch leaves unused.
+bool Functionalizer::BindChosenResult(const ir::Node& node, size_t index,
+                                      const std::vector<Ending>& endings) {
+  ir::Value* output = node.outputs[index];
+  std::vector<Place*> places, lifted;
+  for (const Ending& ending : endings) {
+    places.push_back(ending.places[index]);
+    if (places.back() == nullptr) return false;
+  }
+  if (endings.size() != 2 || !IsOneDType(places)) return false;
+  for (Place* place : places) lifted.push_back(Lifted(place, node));
+  if (lifted[0] == nullptr && lifted[1] == nullptr) return false;
+  for (size_t b = 0; b < places.size(); ++b) {
+    if (lifted[b] != nullptr) continue;
+    lifted[b] = memory_.NewRoot(output->type, output, classes_.ClassOf(output), Layout());
+    LinkToOuter(lifted[b], places[b]);
+    for (size_t k = 0; k < index; ++k) {
+      Place* earlier = PlaceOf(node.outputs[k]);
+      Place* other = endings[b].places[k];
+      if (earlier != nullptr && other != nullptr && other->root() == places[b]->root()) {
+        MayShare(lifted[b], earlier);
+      }
+    }
+  }
+  const ir::Arg& condition = *node.Find("cond");
+  Place* made = BindNewRoot(output);
+  made->choices = {{lifted[0], condition},
+                   {lifted[1], EmitTruth("aten::__not__", {{"self", condition}}, node)}};
+  made->state.version = made->newest_version();
+  return true;
+}
+
+ir::Arg Functionalizer::ReadChoice(Place* place, const ir::Node& reader) {
+  ir::Arg::List values;
+  for (const Choice& choice : place->choices) values.push_back(PassPlace(choice.place, reader));
+  ir::Arg value = values.back();
+  if (place->pick != nullptr) {
+    std::vector<ir::NamedArg> args = place->pick->args;
+    args[0].value = ir::Arg(std::move(values));
+    value = EmitterFor(*place->pick).Emit(place->pick->op, std::move(args), place->type);
+  } else {
+    for (size_t i = values.size() - 1; i-- > 0;) {
+      value = EmitChoice(place->choices[i].chosen, values[i], value, place->type, reader);
+    }
+  }
+  memory_.Save(place);
+  place->state.current = value;
+  place->state.version = place->newest_version();
+  return value;
+}
+
+void Functionalizer::WriteChoices(Place* place, const ir::Arg& value, const ir::Node& writer) {
+  for (const Choice& choice : place->choices) {
+    const ir::Arg before = PassPlace(choice.place, writer);
+    WritePlace(choice.place,
+               EmitChoice(choice.chosen, value, before, choice.place->type, writer), writer);
+  }
+  memory_.Save(place);
+  place->state.current = value;
+  place->state.version = place->newest_version();
+}
+
+}  // namespace rules_onnx::passes
