@@ -262,8 +262,10 @@ void Converter::EmitOperator(const JitNode* node) {
     graph_.custom_schemas[op] = toString(*schema);
   }
   if (ReadsNumber(node)) {
-    const bool is_int = node->output()->type()->kind() == c10::TypeKind::IntType ||
-                        node->output()->type()->kind() == c10::TypeKind::NumberType;
+    const auto list = node->output()->type()->cast<c10::ListType>();
+    const c10::TypeKind kind =
+        (list ? list->getElementType() : c10::TypePtr(node->output()->type()))->kind();
+    const bool is_int = kind == c10::TypeKind::IntType || kind == c10::TypeKind::NumberType;
     if (is_int && !IsDerived(node->input(0))) AddPoint(node, DynamicPoint::Kind::kNumber);
   }
   AddDataSymbols(node);
@@ -274,32 +276,6 @@ void Converter::EmitOperator(const JitNode* node) {
   }
   if (op == "prim::NumToTensor.Scalar" && At(node->output())->is_value()) {
     numbers_[At(node->output())->value()] = At(node->input(0));
-  }
-}
-
-// No run sees a dynamic axis at size 1, where it would be squeezed away too.
-void Converter::WarnOfSqueeze(const JitNode* node, const ir::Node& squeeze) {
-  const ir::Arg& self = squeeze.args[0].value;
-  if (!self.is_value() || !self.value()->type.shape) return;
-  const ir::Shape& shape = *self.value()->type.shape;
-  const auto rank = static_cast<int64_t>(shape.size());
-  const ir::Arg* dim = squeeze.Find("dim");
-  std::vector<int64_t> axes;
-  if (dim == nullptr) {
-    for (int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
-  } else if (dim->is_int()) {
-    axes = {dim->as_int()};
-  } else if (const auto given = dim->ints()) {
-    axes = *given;
-  }
-  for (const int64_t given : axes) {
-    const int64_t axis = given < 0 ? given + rank : given;
-    if (axis < 0 || axis >= rank || shape[static_cast<size_t>(axis)].is_number()) continue;
-    const std::string size = shape[static_cast<size_t>(axis)].ToString();
-    Warn(node, "squeezed-axis",
-         absl::StrCat("where axis ", axis, " (", size, ") has size 1, PyTorch's result has a rank "
-                      "less: the model is made for larger sizes"));
-    return;
   }
 }
 

@@ -85,7 +85,7 @@ bool ReadsNumber(const Node* node) {
   static const std::set<std::string> kOps = {
       "aten::item", "aten::Int", "aten::IntImplicit", "aten::ScalarImplicit",
       "aten::_local_scalar_dense", "aten::Float", "aten::FloatImplicit", "aten::Bool",
-      "aten::is_nonzero", "aten::equal", "aten::allclose", "aten::ComplexImplicit"};
+      "aten::is_nonzero", "aten::equal", "aten::allclose", "aten::ComplexImplicit", "prim::tolist"};
   return kOps.count(node->kind().toQualString()) > 0 && !node->inputs().empty() &&
          node->input(0)->type()->isSubtypeOf(*c10::TensorType::get());
 }

@@ -97,6 +97,10 @@ struct NodeError {
 
 constexpr int64_t kSmallTensorBytes = 1024;
 constexpr int64_t kSmallAttributeBytes = 1 << 20;
+// What is changed deliberately may keep a loop from its end: a condition is inverted this many times,
+// and a loop given up after so many iterations.
+constexpr int kMaxFlips = 128;
+constexpr int64_t kMaxPerturbedIterations = 1 << 14;
 
 }  // namespace
 
@@ -193,7 +197,8 @@ class Interpreter::Execution {
 
   void RunIf(const Node* node, int context) {
     const Value* condition = node->input(0);
-    const bool flipped = options_.perturbation.flipped.count(node) > 0;
+    const bool flipped =
+        options_.perturbation.flipped.count(node) > 0 && flips_[node]++ < kMaxFlips;
     const size_t taken = (At(condition).toBool() != flipped) ? 0 : 1;
     const Block* other = node->blocks()[1 - taken];
     if (condition->node()->kind() != prim::Constant) {
@@ -231,6 +236,9 @@ class Interpreter::Execution {
       if (!goes_on && extra-- <= 0) break;
       condition = step(&carried);
       ++iteration;
+      if (iteration > kMaxPerturbedIterations && !options_.perturbation.empty()) {
+        throw NodeError{node, "does not come to an end", false};
+      }
     }
     Speculate(body, [&] {
       std::vector<c10::IValue> state;
@@ -284,6 +292,9 @@ class Interpreter::Execution {
     if (axis) return ResizeResults(node, *axis, delta->second, outputs);
     for (c10::IValue& output : *outputs) {
       if (output.isInt()) output = output.toInt() + delta->second;
+      if (!output.isIntList()) continue;
+      c10::List<int64_t> numbers = output.toIntList();
+      for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = numbers[i] + delta->second;
     }
   }
 
@@ -337,6 +348,7 @@ class Interpreter::Execution {
   Attributes attributes_;
   std::unordered_map<const Node*, at::Tensor> constants_;
   std::unordered_map<const void*, at::Tensor> locals_;
+  std::unordered_map<const Node*, int> flips_;
   int speculating_ = 0;
 };
 

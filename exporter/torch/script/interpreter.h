@@ -46,6 +46,8 @@ class Contexts {
 struct Perturbation {
   std::map<const torch::jit::Node*, int64_t> deltas;  // added to a size or an integer
   std::set<const torch::jit::Node*> flipped;          // conditions inverted
+
+  bool empty() const { return deltas.empty() && flipped.empty(); }
 };
 
 struct RunRecord {
@@ -88,7 +90,7 @@ class Interpreter {
 // kind called with these inputs; nullopt for all others.
 std::optional<int64_t> DataDependentAxis(const torch::jit::Node* node,
                                          const std::vector<c10::IValue>& inputs);
-// True for operators that read a number out of a tensor (`aten::item`, `aten::Int.Tensor`).
+// True for operators that read numbers out of a tensor (`aten::item`, `aten::Int.Tensor`, `tolist`).
 bool ReadsNumber(const torch::jit::Node* node);
 bool WritesAnything(const torch::jit::Block* block);
 

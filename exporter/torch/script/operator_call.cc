@@ -84,7 +84,8 @@ std::optional<size_t> ReturnedArgument(const Node* node, size_t index) {
 std::vector<IValue> Call(const Node* node, const torch::jit::Operation& operation,
                          const std::vector<IValue>& inputs) {
   Stack stack(inputs.begin(), inputs.end());
-  if (node->schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(inputs.size()));
+  // prim::tolist says that it takes any number of arguments, and takes three.
+  if (node->schema().is_vararg() && node->kind() != prim::tolist) stack.emplace_back(static_cast<int64_t>(inputs.size()));
   torch::jit::Operation call = operation;
   call(stack);
   return {stack.begin(), stack.end()};
