@@ -48,16 +48,58 @@ void Unpack(Op& op) {
   op.Return(std::move(items));
 }
 
-// An element at a place that only the run tells: of numbers, or of tensors of one shape.
-Val ComputedElement(Op& op, const std::vector<Item>& items, Val index) {
-  Vals elements;
-  for (const Item& item : items) {
-    if (!item.is_val() || item.val.is_sequence()) {
-      return op.Fail("an element of a list of lists is taken at a computed place");
-    }
-    elements.push_back(op.b.Unsqueeze(item.val, {0}));
+// Whether two shapes are known to differ.
+bool ShapesDiffer(Val x, Val y) {
+  if (!x.has_shape() || !y.has_shape()) return true;
+  if (x.rank() != y.rank()) return true;
+  for (int i = 0; i < x.rank(); ++i) {
+    const Dim &a = x.shape()[i], &b = y.shape()[i];
+    if (a.is_number() && b.is_number() && a.value() != b.value()) return true;
   }
+  return false;
+}
+
+// An element at a place that only the run tells.
+Item ComputedElement(Op& op, const std::vector<Item>& items, Val index) {
+  if (items.empty()) return op.Fail("an element of an empty list");
+  if (items[0].is_list()) {
+    std::vector<Item> fields;
+    for (size_t field = 0; field < items[0].items.size(); ++field) {
+      std::vector<Item> column;
+      for (const Item& item : items) {
+        if (!item.is_list() || item.items.size() != items[0].items.size()) {
+          return op.Fail("an element of a list of lists of different lengths is taken at a "
+                         "computed place");
+        }
+        column.push_back(item.items[field]);
+      }
+      fields.push_back(ComputedElement(op, column, index));
+      if (fields.back().failed()) return {};
+    }
+    return Item::List(std::move(fields));
+  }
+  Vals elements;
+  bool differ = false, same = true;
+  for (const Item& item : items) {
+    if (!item.is_val() || item.val.is_sequence() || item.is_quantized()) {
+      return op.Fail("an element that no plain tensor carries is taken at a computed place");
+    }
+    elements.push_back(item.val);
+    differ = differ || ShapesDiffer(elements[0], item.val);
+    same = same && SameShape(elements[0], item.val);
+  }
+  if (differ || (!same && op.b.opset() >= kSequences)) return ElementOf(op.b, elements, index);
+  for (Val& element : elements) element = op.b.Unsqueeze(element, {0});
   return op.b.Gather(op.b.Concat(elements, 0), index, 0);
+}
+
+// The numbers of a tensor: of one of rank 0 the number itself.
+void ToList(Op& op) {
+  const Val numbers = op.Tensor("arg0");
+  if (!op.Require(op.Int("arg1") <= 1, "lists of lists of numbers")) return;
+  const ir::Type& type = op.OutType();
+  const ir::Type& number = type.is_list() ? type.elements.front() : type;
+  op.Return(op.b.Cast(numbers, number.TensorDType()));
 }
 
 void GetItem(Op& op) {
@@ -324,6 +366,7 @@ const Family kContainer = {"container", {
     {"aten::copy.t", Same},
     {"aten::__getitem__.t", GetItem, 9, kItems},
     {"aten::select.t", GetItem, 9, kItems},
+    {"prim::tolist", ToList},
     {"aten::len", Length},
     {"aten::slice.t", Slice, 9, kParts},
     {"aten::add.t", Joined, 9, kParts},

@@ -252,6 +252,20 @@ Item ListAt(Builder& b, const Item& list, Val index, const ir::Type& element) {
   return SequenceAt(b, list.val, index, Lowering::TypeOf(element).shape);
 }
 
+Val ElementOf(Builder& b, const Vals& elements, Val index) {
+  if (elements.empty() || !elements[0]) return {};
+  const DType dtype = elements[0].dtype();
+  std::optional<Shape> shape;
+  if (elements[0].has_shape()) shape = Shape(elements[0].rank(), Dim::Unknown());
+  for (const Val& element : elements) {
+    if (!element) return {};
+    const bool same_rank = shape && element.has_shape() &&
+                           element.rank() == static_cast<int>(shape->size());
+    if (!same_rank) shape.reset();
+  }
+  return SequenceAt(b, b.Op("SequenceConstruct", elements, {}, SequenceType(dtype)), index, shape);
+}
+
 Item ListInsert(Builder& b, const Item& list, Val index, const Item& element) {
   if (list.failed() || element.failed() || b.failed()) return {};
   if (list.kind == Item::Kind::kColumns) {

@@ -49,6 +49,10 @@ Item ListJoin(Builder& b, const Item& first, const Item& second);
 Val ListCat(Builder& b, const Item& list, int axis);
 Val ListStack(Builder& b, const Item& list, int axis);
 
+// One of several tensors, which may differ in shape, at a 0-d index; from opset kSequences on.
+Val ElementOf(Builder& b, const Vals& elements, Val index);
+inline constexpr int kSequences = 11;
+
 // ---- sequences that operators give
 // Pieces of that size (a 0-d integer) along an axis, the last one smaller; where `size` is null,
 // single slices without the axis.

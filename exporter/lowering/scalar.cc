@@ -147,6 +147,12 @@ void RangeLength(Op& op) {
   op.Return(b.Max(count, b.Int(0)));
 }
 
+void DivMod(Op& op) {
+  const DType dtype = op.OutDType();
+  const Val x = op.b.Cast(Operand(op, 0), dtype), y = op.b.Cast(Operand(op, 1), dtype);
+  op.Return(std::vector<Item>{FloorDivide(op.b, x, y), Remainder(op.b, x, y)});
+}
+
 void DeriveIndex(Op& op) {
   Builder& b = op.b;
   op.Return(b.Add(op.IntVal("start"), b.Mul(op.IntVal("index"), op.IntVal("step"))));
@@ -201,6 +207,7 @@ std::vector<Row> Rows() {
   AddRows(&rows, "aten::floordiv", {"float", "int_float", "float_int", ""},
           Arithmetic<FloorDivide>, 10);
   AddRows(&rows, "aten::remainder", Arithmetic<Remainder>, 10);
+  AddRows(&rows, "aten::divmod", DivMod, 10);
   AddRows(&rows, "aten::fmod", Arithmetic<Fmod>, 10);
   AddRows(&rows, "aten::pow", Arithmetic<Pow>, 12);
   AddRows(&rows, "aten::eq", Compare<Equal>);

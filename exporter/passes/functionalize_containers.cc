@@ -376,6 +376,9 @@ bool Functionalizer::WriteUnknownList(const ir::Node& node, Place* place) {
     SetItems(place, {});
     return true;
   }
+  if (node.base_op() == "aten::remove" && node.op != "aten::remove.Tensor") {
+    return WriteUnknownList(*AsDelete(node), place);
+  }
   const ListChange* change = FindListChange(node.base_op());
   const bool sort = IsSortOfNumbers(node);
   if (change == nullptr && !sort) return false;
@@ -390,6 +393,21 @@ bool Functionalizer::WriteUnknownList(const ir::Node& node, Place* place) {
   }
   memory_.SetRoot(place, next);
   return true;
+}
+
+// `list.remove(x)` as `del list[list.index(x)]`.
+const ir::Node* Functionalizer::AsDelete(const ir::Node& node) {
+  const std::string overload = node.op.substr(node.base_op().size() + 1);
+  std::vector<ir::NamedArg> args = node.args;
+  args[0].value = AsOneValue(Read(args[0].value, node), PlaceOf(args[0].value)->type, node, "");
+  args[1].value = Read(args[1].value, node);
+  ir::Value* index = EmitterFor(node).Emit("aten::index.list_" + overload, std::move(args),
+                                           ir::Type::Scalar(Kind::kInt));
+  auto removal = context_->graph->NewNode("aten::Delete.t",
+                                          {{"self", node.args[0].value}, {"idx", index}});
+  context_->InheritPlace(node, removal.get());
+  retired_.push_back(std::move(removal));
+  return retired_.back().get();
 }
 
 ir::Value* Functionalizer::EmitListChange(const ir::Node& node, const ListChange& change,

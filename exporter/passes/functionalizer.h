@@ -113,6 +113,7 @@ class Functionalizer {
   bool WriteKnownList(const ir::Node& node, Place* place);
   bool WriteKnownDict(const ir::Node& node, Place* place);
   bool WriteUnknownList(const ir::Node& node, Place* place);
+  const ir::Node* AsDelete(const ir::Node& node);
   struct ListChange;
   static const ListChange* FindListChange(absl::string_view base);
   ir::Value* EmitListChange(const ir::Node& node, const ListChange& change, const ir::Arg& list,

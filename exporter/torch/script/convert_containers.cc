@@ -227,6 +227,15 @@ bool Converter::ConvertListOperator(const JitNode* node) {
     changed().clear();
     return done(list);
   }
+  if (op == "aten::remove" && input(1)->is_constant() && AllConstant(*list)) {
+    const auto equal = [&](const ItemRef& item) { return SameContent(*item, *input(1)); };
+    auto& all = changed();
+    const auto at = std::find_if(all.begin(), all.end(), equal);
+    if (at == all.end()) Fail(node, "takes an item away that the list does not hold");
+    all.erase(at);
+    return done(list);
+  }
+  if (op == "aten::_set_item" && SetsSameItem(node, list)) return done(list);
   const bool by_index = op == "aten::pop" || op == "aten::Delete" || op == "aten::_set_item";
   if (by_index && IntOf(input(1))) {
     const auto position = Position(*IntOf(input(1)), items.size());
