@@ -112,6 +112,21 @@ bool SameForm(const Item& a, const Item& b) {
                                         b.items.end(), SameForm);
 }
 
+// Below opset 11 ONNX takes the first branch's sizes for those of the result.
+bool FitsFirstBranch(Op& op, const Vals& first, const std::vector<OutputType>& types) {
+  for (size_t i = 0; i < types.size() && op.b.opset() < 11; ++i) {
+    if (!types[i].shape || !first[i].has_shape()) continue;
+    for (int axis = 0; axis < first[i].rank() && axis < static_cast<int>(types[i].shape->size()); ++axis) {
+      const Dim &size = first[i].shape()[axis], &result = (*types[i].shape)[axis];
+      if (!op.Require(!size.is_number() || result.is_unknown() || size.Equals(result),
+                      "branches that give tensors of different sizes need opset 11")) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 void If(Op& op) {
   const Val condition = Condition(op, op.Tensor("cond"));
   if (!condition) return;
@@ -134,6 +149,7 @@ void If(Op& op) {
     AppendTypes(a, op.OutType(i), &types);
   }
   if (types.empty() || !HasForm(op, then_branch.vals)) return;
+  if (!FitsFirstBranch(op, then_branch.vals, types)) return;
   const Vals outputs = op.b.OpN(
       "If", {condition}, {{"then_branch", then_branch.graph}, {"else_branch", else_branch.graph}},
       types.size(), types);

@@ -1,10 +1,12 @@
 #include "exporter/torch/script/capture_script.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
 #include "exporter/torch/script/frozen_sizes.h"
+#include "exporter/torch/script/restructure.h"
 #include "exporter/torch/script/schedule.h"
 #include "exporter/torch/values/arguments.h"
 
@@ -13,6 +15,9 @@ namespace {
 
 // Each round of varied outcomes can show that more of the program depends on them.
 constexpr int kMaxRounds = 8;
+// What a program of one changing type after the other may grow to.
+constexpr int kMaxRestructured = 32;
+constexpr int64_t kMaxNodes = 20000;
 
 void AddSymbols(const Schedule& schedule, ir::Graph* graph) {
   for (const auto& [symbol, sizes] : schedule.symbols()) {
@@ -26,12 +31,55 @@ void AddSymbols(const Schedule& schedule, ir::Graph* graph) {
   }
 }
 
+// Gives a branch or loop another form; false where there is none.
+bool Restructure(const ScriptProgram& program, const torch::jit::Node* node) {
+  if (CountNodes(program.graph->block()) > kMaxNodes) return false;
+  auto* const changed = const_cast<torch::jit::Node*>(node);
+  if (node->kind() == c10::prim::If) return SinkRest(changed);
+  PeelIteration(changed);
+  return true;
+}
+
 void WarnOfDropped(const ir::Graph& graph, diagnostics::Diagnostics* diagnostics) {
   for (const ir::DroppedOutput& output : graph.dropped_outputs) {
     diagnostics->Add({.severity = diagnostics::Severity::kWarning,
                       .id = "dropped-output",
                       .message = absl::StrCat("output ", output.path, " is ", output.reason,
                                               ", which no tensor carries: it is dropped")});
+  }
+}
+
+// Sets *changes_type where the program needs another form first; there is no graph then.
+absl::StatusOr<capture::Program> CaptureOnce(const ScriptProgram& program, inputs::Inputs inputs,
+                                             const capture::CaptureOptions& options,
+                                             const std::set<const torch::jit::Node*>& as_it_is,
+                                             const torch::jit::Node** changes_type,
+                                             diagnostics::Diagnostics* diagnostics) {
+  Schedule schedule(&program, std::move(inputs), options.allow_frozen_shapes);
+  if (absl::Status status = schedule.RunSizes(diagnostics); !status.ok()) return status;
+  for (int round = 0;; ++round) {
+    const auto arguments = torch_values::BindArguments(program.schema(), schedule.inputs());
+    if (!arguments.ok()) return arguments.status();
+    auto conversion = Convert({.program = &program,
+                               .arguments = &*arguments,
+                               .runs = &schedule.runs(),
+                               .contexts = &schedule.contexts(),
+                               .untrusted = schedule.untrusted(),
+                               .as_it_is = as_it_is,
+                               .untrusted_inputs = schedule.untrusted_inputs()});
+    if (!conversion.ok()) return conversion.status();
+    *changes_type = conversion->changes_type;
+    if (*changes_type != nullptr) return capture::Program();
+    if (round < kMaxRounds && schedule.RunPoints(conversion->points)) continue;
+    AddSymbols(schedule, &conversion->program.graph);
+    WarnOfDropped(conversion->program.graph, diagnostics);
+    for (diagnostics::Diagnostic& warning : conversion->warnings) {
+      diagnostics->Add(std::move(warning));
+    }
+    for (diagnostics::Diagnostic& warning : FindFrozenSizes(conversion->program)) {
+      diagnostics->Add(std::move(warning));
+    }
+    return std::move(conversion->program);
   }
 }
 
@@ -46,28 +94,18 @@ absl::StatusOr<capture::Program> CaptureScript(const ScriptProgram& program,
   if (auto values = torch_values::ToIValues(program.schema(), *bound); !values.ok()) {
     return values.status();
   }
-  Schedule schedule(&program, std::move(inputs), options.allow_frozen_shapes);
-  if (absl::Status status = schedule.RunSizes(diagnostics); !status.ok()) return status;
-  for (int round = 0;; ++round) {
-    const auto arguments = torch_values::BindArguments(program.schema(), schedule.inputs());
-    if (!arguments.ok()) return arguments.status();
-    auto conversion = Convert({.program = &program,
-                               .arguments = &*arguments,
-                               .runs = &schedule.runs(),
-                               .contexts = &schedule.contexts(),
-                               .untrusted = schedule.untrusted(),
-                               .untrusted_inputs = schedule.untrusted_inputs()});
-    if (!conversion.ok()) return conversion.status();
-    if (round < kMaxRounds && schedule.RunPoints(conversion->points)) continue;
-    AddSymbols(schedule, &conversion->program.graph);
-    WarnOfDropped(conversion->program.graph, diagnostics);
-    for (diagnostics::Diagnostic& warning : conversion->warnings) {
-      diagnostics->Add(std::move(warning));
+  std::set<const torch::jit::Node*> as_it_is;
+  for (int restructured = 0;; ++restructured) {
+    diagnostics::Diagnostics found;
+    const torch::jit::Node* changes_type = nullptr;
+    auto captured = CaptureOnce(program, inputs, options, as_it_is, &changes_type, &found);
+    if (changes_type == nullptr || !captured.ok()) {
+      for (const diagnostics::Diagnostic& diagnostic : found.all()) diagnostics->Add(diagnostic);
+      return captured;
     }
-    for (diagnostics::Diagnostic& warning : FindFrozenSizes(conversion->program)) {
-      diagnostics->Add(std::move(warning));
+    if (restructured >= kMaxRestructured || !Restructure(program, changes_type)) {
+      as_it_is.insert(changes_type);
     }
-    return std::move(conversion->program);
   }
 }
 

@@ -73,10 +73,7 @@ bool Converter::ConvertIf(const JitNode* node) {
         if (untrusted || inner) untrusted_values_.insert(node->outputs()[i]);
       }
       MergeChanges(node, &a, &b, emitted.get());
-      ir::Node* placed = Emit(node, "prim::If", std::move(emitted->args));
-      placed->outputs = std::move(emitted->outputs);
-      placed->blocks.push_back(std::move(a.block));
-      placed->blocks.push_back(std::move(b.block));
+      PlaceIf(node, emitted.get(), &a, &b);
       for (size_t i = 0; i < outputs.size(); ++i) Define(node->outputs()[i], outputs[i]);
       return false;
     } catch (const NeedsValue& needs) {
@@ -84,6 +81,31 @@ bool Converter::ConvertIf(const JitNode* node) {
     }
   }
   Fail(node, "has branches that cannot be brought together");
+}
+
+void Converter::PlaceIf(const JitNode* node, ir::Node* emitted, Branch* a, Branch* b) {
+  ir::Node* placed = Emit(node, "prim::If", std::move(emitted->args));
+  placed->outputs = std::move(emitted->outputs);
+  placed->blocks.push_back(std::move(a->block));
+  placed->blocks.push_back(std::move(b->block));
+}
+
+// Of two tensors that an If gives.
+void Converter::RequireOneType(const JitNode* node, const ir::Type& a, const ir::Type& b) {
+  if (!a.is_tensor() || !b.is_tensor()) return;
+  const bool dtypes = a.dtype != b.dtype && a.dtype != ir::DType::kUndefined &&
+                      b.dtype != ir::DType::kUndefined;
+  const bool ranks = a.shape && b.shape && a.shape->size() != b.shape->size();
+  if (dtypes || ranks) Restructure(node);
+  if (dtypes) {
+    Fail(node, "gives tensors of different dtypes in its two branches, up to a result of the program "
+               "or of a loop's body: in ONNX it has one");
+  }
+}
+
+// Asks for the program in another form, unless it was found that there is none.
+void Converter::Restructure(const JitNode* node) const {
+  if (!input_.as_it_is.count(node)) throw NeedsRestructuring{node};
 }
 
 // One item for two branches' results; where they differ, a result of the emitted If.
@@ -97,6 +119,7 @@ ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemR
   if (SameContent(*a, *b)) return a;
   const auto merged_leaf = [&](ir::Arg left, ir::Arg right) {
     const ir::Type left_type = TypeOfArg(left), right_type = TypeOfArg(right);
+    if (!a->content.unset && !b->content.unset) RequireOneType(node, left_type, right_type);
     ir::Value* output = graph_.NewValue(a->content.unset   ? right_type
                                         : b->content.unset ? left_type
                                                            : JoinTypes(left_type, right_type));
@@ -105,6 +128,7 @@ ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemR
     branch_b->block->results.push_back(std::move(right));
     return Leaf(output);
   };
+  if (a->is_entry() != b->is_entry()) return merge(Entry(node, a, b), Entry(node, b, a));
   if (a->is_none() || b->is_none() || a->is_optional() != b->is_optional()) {
     return merge(Optional(node, a, b), Optional(node, b, a));
   }
@@ -113,6 +137,7 @@ ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemR
     ItemRef merged = NewItem(a->kind());
     merged->field_names = a->field_names;
     merged->content.keys = a->content.keys;
+    merged->content.entry = a->content.entry;
     for (size_t i = 0; i < a->content.items.size(); ++i) {
       merged->content.items.push_back(MergeItems(node, a->content.items[i], b->content.items[i],
                                                  branch_a, branch_b, emitted));
@@ -141,6 +166,7 @@ ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
     ItemRef whole = NewItem(like->kind());
     whole->field_names = like->field_names;
     whole->content.keys = like->content.keys;
+    whole->content.entry = like->content.entry;
     for (const ItemRef& part : like->content.items) {
       whole->content.items.push_back(Filler(node, part));
     }
@@ -194,10 +220,8 @@ void Converter::MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node
   std::vector<std::pair<ItemRef, Item::Content>> merged;
   for (const ItemRef& item : items) {
     Item::Content left = ContentAfter(*a, item), right = ContentAfter(*b, item);
-    if (left.items.size() != right.items.size() || !(left.keys == right.keys)) {
-      if (item->is_list()) throw NeedsValue{item};
-      Fail(node, "adds a dict's key in one branch only");
-    }
+    if (item->is_list() && left.items.size() != right.items.size()) throw NeedsValue{item};
+    if (!(left.keys == right.keys)) MergeKeys(node, &left, &right);
     Item::Content result = left;
     for (size_t i = 0; i < left.items.size(); ++i) {
       result.items[i] = MergeItems(node, left.items[i], right.items[i], a, b, emitted);

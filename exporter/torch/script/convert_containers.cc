@@ -87,8 +87,7 @@ bool Converter::ConvertStructure(const JitNode* node) {
       for (size_t i = 0; i + 1 < node->inputs().size(); i += 2) {
         const ItemRef& key = At(node->input(i));
         if (!key->is_constant()) Fail(node, "has a key that is not a constant");
-        dict->content.keys.push_back(key->content.leaf);
-        dict->content.items.push_back(At(node->input(i + 1)));
+        SetEntry(dict, key->content.leaf, At(node->input(i + 1)));
       }
       Define(node->output(), dict);
       return true;
@@ -267,95 +266,26 @@ void Converter::MakeReadable(const JitNode* node, const ItemRef& list) {
            {{node->schema().arguments()[0].name(), ir::Arg(ListValue(node, list))},
             {node->schema().arguments()[1].name(), ToArg(*At(node->input(1)))}});
   DefineOutputs(node, emitted);
+  const ItemRef& item = At(node->output());
+  if (item->is_value() && list->is_list()) {
+    picked_[item->value()] = {list, ToArg(*At(node->input(1))), list->content.items};
+  }
 }
 
-bool Converter::ConvertDictOperator(const JitNode* node) {
-  if (node->inputs().empty()) return false;
-  const ItemRef dict = At(node->input(0));
-  if (dict->kind() != Item::Kind::kDict) return false;
-  const std::string op = node->kind().toQualString();
-  auto& content = dict->content;
-  const auto find = [&]() -> std::optional<size_t> {
-    const ItemRef& key = At(node->input(1));
-    if (!key->is_constant()) Fail(node, "has a key that is not a constant");
-    const auto at = std::find(content.keys.begin(), content.keys.end(), key->content.leaf);
-    if (at == content.keys.end()) return std::nullopt;
-    return static_cast<size_t>(at - content.keys.begin());
-  };
-  const auto done = [&](ItemRef item) {
-    if (!node->outputs().empty()) Define(node->output(), std::move(item));
-    return true;
-  };
-  if (op == "aten::len") return done(Leaf(static_cast<int64_t>(content.items.size())));
-  if (op == "aten::__contains__") return done(Leaf(find().has_value()));
-  if (op == "aten::__getitem__") {
-    const auto at = find();
-    if (!at) Fail(node, "asks a dict for a key that it does not hold");
-    return done(content.items[*at]);
+// `list[i] += x`: the tensor is written to, and then set to where it stands already.
+bool Converter::SetsSameItem(const JitNode* node, const ItemRef& list) {
+  ItemRef item = At(node->input(2));
+  const std::string type = TypeOfItem(*item).ToString();
+  while (item->is_value() && written_.count(item->value())) item = written_[item->value()];
+  if (TypeOfItem(*item).ToString() != type) return false;
+  const auto& items = list->content.items;
+  if (const auto index = IntOf(At(node->input(1)))) {
+    const auto position = Position(*index, items.size());
+    return position && item->is_value() && SameContent(*items[*position], *item);
   }
-  if (op == "aten::get") {
-    const auto at = find();
-    if (at) return done(content.items[*at]);
-    return done(node->inputs().size() > 2 ? At(node->input(2)) : Leaf(ir::Arg()));
-  }
-  if (op == "aten::_set_item") {
-    const auto at = find();
-    Mutate(dict);
-    if (at) {
-      content.items[*at] = At(node->input(2));
-    } else {
-      content.keys.push_back(At(node->input(1))->content.leaf);
-      content.items.push_back(At(node->input(2)));
-    }
-    return done(dict);
-  }
-  if (op == "aten::pop" || op == "aten::Delete") {
-    const auto at = find();
-    if (!at) {
-      if (node->inputs().size() > 2) return done(At(node->input(2)));
-      Fail(node, "asks a dict for a key that it does not hold");
-    }
-    const ItemRef item = content.items[*at];
-    Mutate(dict);
-    content.keys.erase(content.keys.begin() + static_cast<std::ptrdiff_t>(*at));
-    content.items.erase(content.items.begin() + static_cast<std::ptrdiff_t>(*at));
-    return done(item);
-  }
-  if (op == "aten::update" && At(node->input(1))->kind() == Item::Kind::kDict) {
-    const Item::Content other = At(node->input(1))->content;
-    Mutate(dict);
-    for (size_t i = 0; i < other.keys.size(); ++i) {
-      const auto at = std::find(content.keys.begin(), content.keys.end(), other.keys[i]);
-      if (at == content.keys.end()) {
-        content.keys.push_back(other.keys[i]);
-        content.items.push_back(other.items[i]);
-      } else {
-        content.items[static_cast<size_t>(at - content.keys.begin())] = other.items[i];
-      }
-    }
-    return done(dict);
-  }
-  if (op == "aten::copy" || op == "aten::dict") {
-    ItemRef copy = NewItem(Item::Kind::kDict);
-    copy->content = content;
-    return done(copy);
-  }
-  if (op == "aten::keys" || op == "aten::values" || op == "aten::items") {
-    std::vector<ItemRef> all;
-    for (size_t i = 0; i < content.items.size(); ++i) {
-      if (op == "aten::values") {
-        all.push_back(content.items[i]);
-      } else if (op == "aten::keys") {
-        all.push_back(Leaf(content.keys[i]));
-      } else {
-        ItemRef pair = NewItem(Item::Kind::kTuple);
-        pair->content.items = {Leaf(content.keys[i]), content.items[i]};
-        all.push_back(pair);
-      }
-    }
-    return done(ListOf(std::move(all)));
-  }
-  return false;
+  const auto picked = item->is_value() ? picked_.find(item->value()) : picked_.end();
+  return picked != picked_.end() && picked->second.list == list && picked->second.items == items &&
+         picked->second.index == ToArg(*At(node->input(1)));
 }
 
 ir::Arg Converter::SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis) {

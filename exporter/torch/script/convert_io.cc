@@ -133,6 +133,11 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
           "output ", path, " is None or not, as the inputs decide: ONNX has no such output"))};
     case Item::Kind::kDict:
       for (size_t i = 0; i < item->content.items.size(); ++i) {
+        if (item->content.items[i]->is_entry()) {
+          throw ConvertError{absl::UnimplementedError(absl::StrCat(
+              "output ", path, " is a dict whose keys the inputs decide: the outputs of an ONNX model "
+              "are fixed"))};
+        }
         const ir::Arg& key = item->content.keys[i];
         FlattenOutput(item->content.items[i], part(i),
                       absl::StrCat(path, ".", key.is_string() ? key.as_string()

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exporter/torch/script/converter.h"
+#include "exporter/torch/script/restructure.h"
 
 namespace rules_onnx::script {
 namespace {
@@ -11,18 +12,14 @@ namespace {
 // Loops with a known count are unrolled up to this many nodes.
 constexpr int64_t kMaxUnrolledNodes = 20000;
 
-int64_t CountNodes(const torch::jit::Block* block) {
-  int64_t count = 0;
-  for (const torch::jit::Node* node : block->nodes()) {
-    ++count;
-    for (const torch::jit::Block* inner : node->blocks()) count += CountNodes(inner);
-  }
-  return count;
-}
-
 std::optional<int64_t> ConstantInt(const ItemRef& item) {
   if (!item->is_constant() || !item->content.leaf.is_int()) return std::nullopt;
   return item->content.leaf.as_int();
+}
+
+// Whether a list of known length has that length still.
+bool KeepsLength(const Item& list, const Item::Content& after) {
+  return after.kind == Item::Kind::kList && after.items.size() == list.content.items.size();
 }
 
 // The item as it is now, whatever becomes of it. Objects stand for themselves.
@@ -100,6 +97,7 @@ ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, ir::B
   ItemRef whole = NewItem(initial->kind());
   whole->field_names = initial->field_names;
   whole->content.keys = initial->content.keys;
+  whole->content.entry = initial->content.entry;
   for (size_t i = 0; i < initial->content.items.size(); ++i) {
     ir::Type part;
     if (initial->is_optional()) {
@@ -122,6 +120,9 @@ bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const I
   if (result->content.unset && result->is_none()) {
     return CarriedResult(node, param, initial, Filler(node, param), body);
   }
+  if (param->is_entry() && !result->is_entry()) {
+    return CarriedResult(node, param, initial, Entry(node, result, param), body);
+  }
   if (param->is_optional() && !result->is_optional()) {
     return CarriedResult(node, param, initial, Optional(node, result, param), body);
   }
@@ -130,6 +131,12 @@ bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const I
     return true;
   }
   if (param->is_leaf() && result->is_leaf()) {
+    const ir::Type before = TypeOfItem(*initial), after = TypeOfItem(*result);
+    const bool tensors = before.is_tensor() && after.is_tensor() && !initial->content.unset;
+    if (tensors && before.dtype != ir::DType::kUndefined && before.dtype != after.dtype) {
+      Restructure(node);
+      Fail(node, "carries a tensor whose dtype goes on changing: in ONNX it keeps one");
+    }
     body->results.push_back(result->content.leaf);
     return true;
   }
@@ -167,6 +174,7 @@ ItemRef Converter::LoopOutput(const ItemRef& param, const std::vector<ir::Type>&
   ItemRef whole = NewItem(param->kind());
   whole->field_names = param->field_names;
   whole->content.keys = param->content.keys;
+  whole->content.entry = param->content.entry;
   for (const ItemRef& part : param->content.items) {
     whole->content.items.push_back(LoopOutput(part, result_types, next, emitted));
   }
@@ -206,6 +214,7 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
   LoopPlan plan;
   plan.state = std::move(state);
   for (int i = 0; i < kMaxAttempts; ++i) {
+    DropSlotsOfValues(&plan);
     LoopAttempt attempt;
     if (TryLoop(node, inside, done, plan, &attempt) && !ChangePlan(node, attempt, &plan) &&
         AddLoopResults(node, plan, &attempt)) {
@@ -213,6 +222,28 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
     }
   }
   Fail(node, "carries values whose structure does not settle");
+}
+
+// A list that became a value has no items any more.
+void Converter::DropSlotsOfValues(LoopPlan* plan) {
+  for (size_t s = plan->slots.size(); s-- > 0;) {
+    if (!plan->slots[s].holder->is_value()) continue;
+    plan->slots.erase(plan->slots.begin() + static_cast<std::ptrdiff_t>(s));
+    plan->slot_types.erase(plan->slot_types.begin() + static_cast<std::ptrdiff_t>(s));
+  }
+}
+
+// What a loop leaves in an entry; null where the list has another length now.
+ItemRef Converter::SlotResult(const JitNode* node, const Slot& slot, const Branch& branch) {
+  const Item::Content after = ContentAfter(branch, slot.holder);
+  switch (slot.holder->kind()) {
+    case Item::Kind::kObject:
+      return after.attributes.at(slot.attribute);
+    case Item::Kind::kDict:
+      return EntryAfter(node, after, slot.holder->content.keys[slot.index], SlotItem(slot));
+    default:
+      return KeepsLength(*slot.holder, after) ? after.items[slot.index] : nullptr;
+  }
 }
 
 // The contexts of the iterations that were not unrolled.
@@ -279,12 +310,14 @@ bool Converter::TryLoop(const JitNode* node, const std::vector<int>& inside, int
     throw;
   }
   for (const Slot& slot : plan.slots) {
-    const Item::Content after = ContentAfter(attempt->branch, slot.holder);
-    attempt->slot_results.push_back(slot.holder->kind() == Item::Kind::kObject
-                                        ? after.attributes.at(slot.attribute)
-                                        : after.items.at(slot.index));
+    attempt->slot_results.push_back(SlotResult(node, slot, attempt->branch));
   }
   restore();
+  for (size_t s = 0; s < plan.slots.size(); ++s) {
+    if (attempt->slot_results[s] != nullptr) continue;
+    MakeValue(node, plan.slots[s].holder);
+    return false;
+  }
   if (attempt->branch.raises) Fail(node, "raises an error in every iteration");
   return true;
 }
@@ -293,7 +326,12 @@ bool Converter::ChangePlan(const JitNode* node, const LoopAttempt& attempt, Loop
   bool changed = false;
   for (size_t s = 0; s < attempt.slot_results.size(); ++s) {
     ir::Type& type = plan->slot_types[s];
-    ir::Type joined = JoinTypes(type, TypeOfItem(*attempt.slot_results[s]));
+    const ItemRef& result = attempt.slot_results[s];
+    ir::Type left = TypeOfItem(*result);
+    if (attempt.slot_params[s]->is_entry() && !result->is_entry()) {
+      left = {.kind = ir::Type::Kind::kOptional, .elements = {std::move(left)}};
+    }
+    ir::Type joined = JoinTypes(type, left);
     changed = changed || joined.ToString() != type.ToString();
     type = std::move(joined);
   }
@@ -384,8 +422,8 @@ Converter::Branch Converter::ConvertLoopBody(const JitNode* node, ir::Value* ind
   return branch;
 }
 
-// Records which entries of an outer item a loop changed. True if there are new ones; a list that
-// changes becomes a value.
+// Records which entries of an outer item a loop changed. True if there are new ones; a list whose
+// length changes becomes a value.
 bool Converter::AddSlots(const JitNode* node, const ItemRef& item, const Item::Content& after,
                          std::vector<Slot>* slots) {
   const auto add = [&](Slot slot) {
@@ -396,11 +434,15 @@ bool Converter::AddSlots(const JitNode* node, const ItemRef& item, const Item::C
     if (!known) slots->push_back(std::move(slot));
     return !known;
   };
-  if (item->is_list()) {
+  if (item->is_list() && !KeepsLength(*item, after)) {
     MakeValue(node, item);
     return true;
   }
   bool added = false;
+  for (size_t i = 0; item->is_list() && i < after.items.size(); ++i) {
+    if (SameContent(*after.items[i], *item->content.items[i])) continue;
+    added = add({item, "", i}) || added;
+  }
   for (const auto& [name, value] : after.attributes) {
     const auto before = item->content.attributes.find(name);
     if (before != item->content.attributes.end() && SameContent(*before->second, *value)) continue;
@@ -408,11 +450,18 @@ bool Converter::AddSlots(const JitNode* node, const ItemRef& item, const Item::C
     added = add({item, name, 0}) || added;
   }
   if (item->kind() == Item::Kind::kDict) {
-    if (!(after.keys == item->content.keys)) Fail(node, "adds or removes keys of a dict");
-    for (size_t i = 0; i < after.items.size(); ++i) {
-      if (!SameContent(*after.items[i], *item->content.items[i])) {
+    Item::Content before = item->content, changed = after;
+    if (!(before.keys == changed.keys)) MergeKeys(node, &before, &changed);
+    for (size_t i = 0; i < before.items.size(); ++i) {
+      const bool turns = changed.items[i]->is_entry() && !before.items[i]->is_entry();
+      if (turns) before.items[i] = Entry(node, before.items[i], changed.items[i]);
+      if (turns || !SameContent(*changed.items[i], *before.items[i])) {
         added = add({item, "", i}) || added;
       }
+    }
+    if (added) {
+      Mutate(item);
+      item->content = std::move(before);
     }
   }
   return added;

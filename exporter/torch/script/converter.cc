@@ -84,8 +84,14 @@ Converter::Converter(const ConvertInput& input)
 Conversion Converter::Run() {
   block_ = &graph_.main;
   DefineInputs();
-  if (ConvertBlock(program_.graph->block())) {
-    throw ConvertError{absl::InvalidArgumentError("the program raises an error on every path")};
+  try {
+    if (ConvertBlock(program_.graph->block())) {
+      throw ConvertError{absl::InvalidArgumentError("the program raises an error on every path")};
+    }
+  } catch (const NeedsRestructuring& needs) {
+    Conversion none;
+    none.changes_type = needs.node;
+    return none;
   }
   AddOutputs();
   graph_.main.nodes.insert(graph_.main.nodes.begin(), std::make_move_iterator(prologue_.begin()),
@@ -271,8 +277,11 @@ void Converter::EmitOperator(const JitNode* node) {
   AddDataSymbols(node);
   ir::Node* emitted = Emit(node, op, std::move(args));
   DefineOutputs(node, emitted);
-  if (emitted->base_op() == "aten::squeeze" || emitted->base_op() == "aten::squeeze_") {
-    WarnOfSqueeze(node, *emitted);
+  if (!schema->returns().empty() && schema->returns()[0].alias_info() != nullptr &&
+      schema->returns()[0].alias_info()->isWrite() && !schema->arguments().empty() &&
+      schema->arguments()[0].alias_info() != nullptr &&
+      schema->arguments()[0].alias_info()->isWrite() && At(node->output(0))->is_value()) {
+    written_[At(node->output(0))->value()] = At(node->input(0));
   }
   if (op == "prim::NumToTensor.Scalar" && At(node->output())->is_value()) {
     numbers_[At(node->output())->value()] = At(node->input(0));

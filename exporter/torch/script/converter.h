@@ -35,6 +35,9 @@ struct Conversion {
   capture::Program program;
   std::vector<DynamicPoint> points;  // in order of appearance, each node once
   std::vector<diagnostics::Diagnostic> warnings;
+  // The branch or loop that keeps the program from having a graph as it is, for the type of one of its
+  // results changes; then there is no graph. (See restructure.h.)
+  const torch::jit::Node* changes_type = nullptr;
 };
 
 struct ConvertInput {
@@ -44,6 +47,8 @@ struct ConvertInput {
   const Contexts* contexts;
   // Nodes whose outcome could not be varied: no size that follows from them is taken as known.
   std::set<const torch::jit::Node*> untrusted;
+  // Branches and loops that no other form is known for.
+  std::set<const torch::jit::Node*> as_it_is;
   // Inputs a number or axis of which could not be varied.
   std::set<std::string> untrusted_inputs;
 };
@@ -77,15 +82,19 @@ class Converter {
     std::vector<std::pair<ItemRef, Item::Content>> changed;  // after; outside all is as before
     bool raises = false;
   };
+  // Thrown where a branch or loop needs another form.
+  struct NeedsRestructuring {
+    const JitNode* node;
+  };
   // Thrown where an item must be a value of the graph before the current inner block begins.
   struct NeedsValue {
     ItemRef item;
   };
-  // An entry of an outer object or dict that a loop changes.
+  // An entry of an outer object, dict or list that a loop changes.
   struct Slot {
     ItemRef holder;
     std::string attribute;  // kObject
-    size_t index = 0;       // kDict
+    size_t index = 0;       // kDict, kList
   };
   // What a loop carries, as far as attempts at its body have shown.
   struct LoopPlan {
@@ -128,11 +137,31 @@ class Converter {
   // convert_containers.cc: what is carried out at conversion.
   bool ConvertStructure(const JitNode* node);
   bool ConvertListOperator(const JitNode* node);
-  bool ConvertDictOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
+
+  // convert_dicts.cc
+  bool ConvertDictOperator(const JitNode* node);
+  bool ConvertKeyOperator(const JitNode* node, const ItemRef& dict);
+  bool ConvertLookup(const JitNode* node, const ItemRef& dict);
+  ItemRef DictLength(const JitNode* node, const ItemRef& dict);
+  ItemRef DictView(const JitNode* node, const ItemRef& dict);
+  // An entry that may be missing: now it is there with `item`, or, where that is null, missing.
+  ItemRef Entry(const JitNode* node, const ItemRef& item, const ItemRef& like);
+  // Whether an entry is there.
+  ItemRef There(const ItemRef& item);
+  // What stands at a key after some change; `like` is what else stands there.
+  ItemRef EntryAfter(const JitNode* node, const Item::Content& after, const ir::Arg& key,
+                     const ItemRef& like);
+  void SetEntry(const ItemRef& dict, const ir::Arg& key, ItemRef value);
+  // Gives both the keys that one of them has.
+  void MergeKeys(const JitNode* node, Item::Content* left, Item::Content* right);
+  // `condition ? a : b`
+  ItemRef Select(const JitNode* node, const ItemRef& condition, const ItemRef& a,
+                 const ItemRef& b);
   ItemRef Negated(const JitNode* origin, const ItemRef& truth);
   bool FoldConstants(const JitNode* node);
   void MakeReadable(const JitNode* node, const ItemRef& list);
+  bool SetsSameItem(const JitNode* node, const ItemRef& list);
   ir::Arg SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis);
 
   // Each retry of a branch or loop makes at least one more list or entry a value; programs need few.
@@ -161,6 +190,10 @@ class Converter {
   Branch ConvertInner(const JitBlock* block);
   ItemRef MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b, Branch* branch_a,
                      Branch* branch_b, ir::Node* emitted);
+  // An If of `emitted`'s arguments and outputs and the branches' blocks.
+  void PlaceIf(const JitNode* node, ir::Node* emitted, Branch* a, Branch* b);
+  void RequireOneType(const JitNode* node, const ir::Type& a, const ir::Type& b);
+  void Restructure(const JitNode* node) const;
   void MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted);
   // Stands for a value like this one that nothing reads.
   ItemRef Filler(const JitNode* node, const ItemRef& like);
@@ -178,7 +211,9 @@ class Converter {
   Branch ConvertLoopBody(const JitNode* node, ir::Value* index, int64_t done);
   bool AddSlots(const JitNode* node, const ItemRef& item, const Item::Content& after,
                 std::vector<Slot>* slots);
+  static void DropSlotsOfValues(LoopPlan* plan);
   ItemRef SlotItem(const Slot& slot);
+  ItemRef SlotResult(const JitNode* node, const Slot& slot, const Branch& branch);
   void SetSlot(const Slot& slot, ItemRef item);
 
   // Items.
@@ -227,6 +262,15 @@ class Converter {
   std::set<const JitValue*> untrusted_values_;
   std::set<const JitValue*> derived_;
   std::unique_ptr<torch::jit::AliasDb> aliases_;  // null: the program writes nothing in place
+  // What an operator returned that wrote to its first argument: the item that it wrote to.
+  std::unordered_map<const ir::Value*, ItemRef> written_;
+  // Items read at a place that only the run tells.
+  struct PickedItem {
+    ItemRef list;
+    ir::Arg index;
+    std::vector<ItemRef> items;  // of the list, then
+  };
+  std::unordered_map<const ir::Value*, PickedItem> picked_;
   // The number in a 0-d tensor that prim::NumToTensor made.
   std::unordered_map<const ir::Value*, ItemRef> numbers_;
   std::map<const JitNode*, std::pair<std::string, ir::SourceLocation>> places_;

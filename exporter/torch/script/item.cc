@@ -13,6 +13,7 @@ bool SameStructure(const Item& a, const Item& b) {
   if (a.kind() == Kind::kLeaf) return true;
   if (a.kind() == Kind::kObject) return &a == &b;
   if (a.content.items.size() != b.content.items.size()) return false;
+  if (a.content.entry != b.content.entry) return false;
   if (a.kind() == Kind::kDict && !(a.content.keys == b.content.keys)) return false;
   for (size_t i = 0; i < a.content.items.size(); ++i) {
     if (!SameStructure(*a.content.items[i], *b.content.items[i])) return false;

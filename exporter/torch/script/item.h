@@ -34,6 +34,8 @@ struct Item {
     std::vector<ir::Arg> keys;                  // of a dict, beside items
     std::map<std::string, ItemRef> attributes;  // kObject: those read or assigned so far
     bool unset = false;                         // a leaf that nothing reads
+    bool entry = false;                         // kOptional: a dict's entry that may be missing
+    bool unordered = false;                     // a dict: the run decides the order of its keys
   };
 
   Content content;
@@ -48,6 +50,7 @@ struct Item {
   bool is_constant() const { return is_leaf() && !content.leaf.is_value(); }
   bool is_none() const { return is_leaf() && content.leaf.is_none(); }
   bool is_optional() const { return content.kind == Kind::kOptional; }
+  bool is_entry() const { return content.entry; }
   bool is_value() const { return is_leaf() && content.leaf.is_value(); }
   ir::Value* value() const { return content.leaf.value(); }
 };

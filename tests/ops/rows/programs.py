@@ -1,7 +1,7 @@
 """Rows of what capture and the passes make of scripted programs: dicts, writes to tensors that are one of
 several, values whose type the inputs decide."""
 
-from typing import List
+from typing import Dict, List
 
 import torch
 from torch import Tensor
@@ -10,6 +10,226 @@ from case import Case, T
 
 M = T("f32", 4, 6, N=0)
 SCRIPT = ("script",)
+
+
+# ---------------------------------------------------------------- dicts
+
+
+def key_in_one_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d: Dict[str, Tensor] = {"a": x}
+    if bool(n > 1):
+        d["b"] = x * 2
+    y = d["a"]
+    if "b" in d:
+        y = y + d["b"]
+    return y, len(d), d.get("b", x * 5)
+
+
+def keys_of_both_branches(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d: Dict[str, Tensor] = {}
+    if bool(n > 1):
+        d["a"] = x
+        d["b"] = x * 2
+    else:
+        d["b"] = x * 3
+        d["a"] = x * 5
+    return d["a"] - d["b"], len(d)
+
+
+def key_taken_in_a_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d: Dict[str, Tensor] = {"a": x, "b": x * 2}
+    if bool(n > 1):
+        del d["b"]
+    y = d.pop("b", x * 7)
+    return y, d["a"], "b" in d, len(d)
+
+
+def key_in_a_loop(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d: Dict[str, Tensor] = {"a": x}
+    for i in range(int(n)):
+        d["t"] = x + i
+        if i == 1:
+            d["u"] = d["t"] * 2
+    y = d["a"]
+    if "t" in d:
+        y = y + d["t"]
+    return y, len(d), d.get("u", x - 1), d.setdefault("v", x * 4)
+
+
+def key_taken_in_a_loop(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d: Dict[str, Tensor] = {"a": x, "b": x * 2}
+    total = x
+    for i in range(int(n)):
+        total = total + d.pop("b", x * i)
+    return total, "b" in d, len(d)
+
+
+def dict_operators(x: Tensor):
+    d: Dict[str, Tensor] = {"a": x, "b": x * 2}
+    d.update({"c": x * 3, "a": x * 4})
+    popped = d.pop("b")
+    first, second = d.setdefault("q", x * 7), d.setdefault("a", x * 8)
+    total = torch.zeros_like(x)
+    for key in d:
+        total = total * 2 + d[key]
+    for key, value in d.items():
+        if key != "c":
+            total = total + value
+    copy = d.copy()
+    d.clear()
+    return total, popped, first, second, len(d), len(copy), list(copy.values())[1]
+
+
+def number_keys(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d = {0: x, 1: x + 1, 2: x - 1, 3: x * 2, 9: x * 7}
+    d[5] = x * 5
+    k = int(n)
+    return d[k], d.get(k + 1, x - 1), k in d, k + 1 in d, sum(d.keys())
+
+
+# ---------------------------------------------------------------- one of several tensors
+
+
+def item_written(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    shared = x * 2
+    items = [x + 0, shared, x * 3, shared]
+    item = items[int(n) % 4]
+    item.add_(1)
+    items[int(n) % 2][0].mul_(3)
+    return torch.cat(items), item, shared
+
+
+def item_added_to(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    items = [x + 0, x * 2, x * 3]
+    items[int(n) % 3] += 5
+    items[-1] *= 2
+    return torch.cat(items)
+
+
+def items_written_in_a_loop(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    items = [x + 0, x * 2, x * 3]
+    for i in range(int(n)):
+        items[i % 3].add_(i)
+        items[1] += items[0]
+        items[(i + 1) % 3] -= 1
+    return torch.cat(items)
+
+
+def views_in_items(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    base = x.clone()
+    items = [base[0], base[1], base[:, 1]]
+    items[int(n) % 2].mul_(2)
+    item = items[int(n) % 2]
+    base.add_(1)
+    return base, item
+
+
+def item_of_other_size(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    items = [x, x[:1], x[:, :2]]
+    pairs = [(x, x + 1), (x * 2, x * 3)]
+    pair = pairs[int(n) % 2]
+    return items[int(n) % 3] * 2, pair[0] - pair[1]
+
+
+def view_from_a_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    base = x.clone()
+    if bool(n > 1):
+        view = base[0]
+    else:
+        view = base[1]
+    view.add_(1)
+    base[0].mul_(2)
+    return base, view
+
+
+def tensor_from_a_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    base, other = x.clone(), x * 3
+    one = base if bool(n > 1) else other
+    new = base if bool(n > 4) else x * 7
+    one.add_(1)
+    new[0] = 5
+    other.mul_(2)
+    return base, other, one, new
+
+
+def base_bound_anew(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    base = x.clone()
+    view = base[0]
+    if bool(n > 1):
+        base = x * 5
+    view.add_(1)
+    return base, view
+
+
+def base_bound_anew_in_a_loop(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    base = x.clone()
+    for i in range(int(n)):
+        view = base[i % 2]
+        if i % 2 == 0:
+            view.add_(1)
+        else:
+            base = base * 2
+    return base
+
+
+# ---------------------------------------------------------------- types that the inputs decide
+
+
+def dtype_of_a_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    if bool(n > 1):
+        y = (x * 3).int()
+    else:
+        y = x
+    z = y * 2
+    items = [z, z + 1]
+    return z.float() - 1, y > 0, torch.cat(items).double()
+
+
+def dtype_of_nested_branches(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    y = x
+    if bool(n > 1):
+        if bool(n > 4):
+            y = (x * 3).long()
+        y = y * 2
+    k = 0
+    for i in range(int(n)):
+        k += i
+    return (y + x.double()).sum(0) + k
+
+
+def dtype_of_first_iteration(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    y = (x * 3).int()
+    for i in range(int(n)):
+        y = y * 0.5 + i
+    return y.float() + 1
+
+
+def rank_of_a_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    if bool(n > 1):
+        y = x.unsqueeze(0)
+    else:
+        y = x
+    z = y.transpose(-1, -2).reshape(-1)
+    return z * 2, y.sum(), y.sum(-1).max()
 
 
 # ---------------------------------------------------------------- numbers
@@ -55,6 +275,11 @@ def compound_while(x: Tensor, ones: Tensor):
 
 
 BRANCHES = (
+    (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
+    (key_taken_in_a_loop, 9), (number_keys, 9), (item_written, 10), (item_added_to, 10),
+    (items_written_in_a_loop, 10), (views_in_items, 10), (item_of_other_size, 11), (view_from_a_branch, 9),
+    (tensor_from_a_branch, 9), (base_bound_anew, 9), (base_bound_anew_in_a_loop, 10), (dtype_of_a_branch, 9),
+    (dtype_of_nested_branches, 9), (dtype_of_first_iteration, 9), (rank_of_a_branch, 9),
     (places_of_numbers, 9), (numbers_of_a_tensor, 9), (compound_while, 10))
 
 # The number that decides: example, and what it is in the second input set.
@@ -70,4 +295,5 @@ ROWS = [
       for fn, since in BRANCHES for n, other in NUMBERS],
     *[Case(f"quotients_{n}", quotients, [ones(n)], since=10, second={"K": other}, modes=SCRIPT)
       for n, other in NUMBERS],
+    Case("dict_operators", dict_operators, [M], modes=SCRIPT),
 ]
