@@ -14,6 +14,7 @@
 #include "exporter/passes/functionalize.h"
 #include "exporter/passes/identities.h"
 #include "exporter/passes/scalar_tensors.h"
+#include "exporter/passes/squeezes.h"
 #include "exporter/passes/unroll.h"
 
 namespace rules_onnx::passes {
@@ -82,6 +83,7 @@ absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
   show("functional");
   Repeat(&context, kAfterFunctionalize);
   if (DropAssertions(&context)) Repeat(&context, kAfterFunctionalize);
+  WarnOfSqueezes(&context);
   show("final");
   if (diagnostics->has_errors()) return absl::OkStatus();
   return ir::VerifyGraph(*graph, {.functional = true});

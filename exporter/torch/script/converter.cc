@@ -76,6 +76,18 @@ Converter::Converter(const ConvertInput& input)
       typing_(input.runs),
       weights_(program_.module),
       graph_(result_.program.graph) {
+  for (const auto& [symbol, unused] : typing_.bindings().front()) {
+    std::set<std::string> twins;
+    for (const auto& [other, also_unused] : typing_.bindings().front()) {
+      const bool equal = std::all_of(
+          typing_.bindings().begin(), typing_.bindings().end(), [&](const Bindings& run) {
+            const auto a = run.find(symbol), b = run.find(other);
+            return a != run.end() && b != run.end() && a->second == b->second;
+          });
+      if (equal) twins.insert(other);
+    }
+    if (twins.size() > 1) twins_[symbol] = std::move(twins);
+  }
   if (WritesAnything(program_.graph->block())) {
     aliases_ = std::make_unique<torch::jit::AliasDb>(program_.graph);
   }
@@ -326,6 +338,32 @@ void Converter::AddDataSymbols(const JitNode* node) {
   graph_.symbols[name] = ir::SymbolInfo{.example = sizes[0], .data_dependent = true};
 }
 
+// Axes that had equal sizes in every run, as the program may want them, but have two names: a size of
+// a result is that of the arguments that has it, and not known where both have.
+void Converter::TellTwinsApart(const ir::Node& node, ir::Type* type) const {
+  for (ir::Type& element : type->elements) TellTwinsApart(node, &element);
+  if (twins_.empty() || !type->shape) return;
+  std::set<std::string> given;
+  for (const ir::NamedArg& arg : node.args) {
+    arg.value.ForEachValue([&](const ir::Value* value) {
+      for (const ir::Dim& dim : value->type.shape.value_or(ir::Shape())) dim.CollectSymbols(&given);
+    });
+  }
+  for (ir::Dim& dim : *type->shape) {
+    std::set<std::string> symbols, possible;
+    dim.CollectSymbols(&symbols);
+    for (const std::string& symbol : symbols) {
+      const auto twins = twins_.find(symbol);
+      if (twins == twins_.end()) continue;
+      std::set_intersection(twins->second.begin(), twins->second.end(), given.begin(), given.end(),
+                            std::inserter(possible, possible.end()));
+    }
+    if (possible.empty() || possible == symbols) continue;
+    const bool plain = symbols.size() == 1 && dim.Equals(ir::Dim::Symbol(*symbols.begin()));
+    dim = plain && possible.size() == 1 ? ir::Dim::Symbol(*possible.begin()) : ir::Dim::Unknown();
+  }
+}
+
 void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
   const bool untrusted = Untrusted(node);
   const auto* schema = node->maybeSchema();
@@ -346,6 +384,7 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
     if (rank > 0 && input_.runs->size() > 1) hints = HintsFor(*emitted, rank);
     ir::Type type = typing_.TypeOf(output, contexts_,
                                    input_.runs->size() > 1 ? hints_of : Typing::Hints(), untrusted);
+    TellTwinsApart(*emitted, &type);
     made.emplace_back(output, graph_.NewValue(std::move(type), NameOf(output)));
     emitted->outputs.push_back(made.back().second);
     if (untrusted) untrusted_values_.insert(output);

@@ -120,7 +120,7 @@ class Converter {
   ir::Node* Emit(const JitNode* origin, std::string op, std::vector<ir::NamedArg> args);
   ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
   ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length);
-  void WarnOfSqueeze(const JitNode* node, const ir::Node& squeeze);
+  void TellTwinsApart(const ir::Node& node, ir::Type* type) const;
   void AddDataSymbols(const JitNode* node);
   void DefineOutputs(const JitNode* node, ir::Node* emitted);
   [[noreturn]] void Fail(const JitNode* node, const std::string& message) const;
@@ -259,6 +259,8 @@ class Converter {
   std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;
   std::set<const JitNode*> point_nodes_;
   std::set<std::pair<const JitNode*, std::string>> warned_;  // blocks may be converted repeatedly
+  // Each axis that was as large as others in every run, with those and itself.
+  std::map<std::string, std::set<std::string>> twins_;
   std::set<const JitValue*> untrusted_values_;
   std::set<const JitValue*> derived_;
   std::unique_ptr<torch::jit::AliasDb> aliases_;  // null: the program writes nothing in place
