@@ -566,3 +566,36 @@ def appended_or_replaced_in_a_dict(x: Tensor):
         else:
             parts["rows"] = parts["rows"] + [x * 2]
     return torch.stack(parts["rows"])
+
+
+@case((X, X), {"0": {"0": "N"}, "1": {"0": "M"}}, ({"N": 5, "M": 5}, {"N": 5, "M": 1}, {"N": 1, "M": 6}),
+      graph=("float32[?, 3] = aten::sub", "float32[N, 3] = aten::relu"))
+def axes_of_one_size_or_one(x: Tensor, y: Tensor):
+    return x - y, torch.relu(x)
+
+
+@case((X, torch.tensor(3)), forms=SCRIPT, refused="gives tensors of different dtypes in its two branches")
+def dtype_of_the_result(x: Tensor, n: Tensor):
+    y = x
+    if bool(n > 1):
+        y = x.int()
+    return y
+
+
+@case((X, torch.tensor(3)), forms=SCRIPT, refused="a dict whose keys the inputs decide")
+def keys_of_the_result(x: Tensor, n: Tensor):
+    d = {"a": x}
+    if bool(n > 1):
+        d["b"] = x * 2
+    return d
+
+
+@case((X, torch.tensor(3)), forms=SCRIPT, refused="goes through a dict whose keys depend on the inputs")
+def keys_gone_through(x: Tensor, n: Tensor):
+    d = {"a": x}
+    if bool(n > 1):
+        d["b"] = x * 2
+    total = x
+    for value in d.values():
+        total = total + value
+    return total

@@ -85,7 +85,9 @@ std::vector<IValue> Call(const Node* node, const torch::jit::Operation& operatio
                          const std::vector<IValue>& inputs) {
   Stack stack(inputs.begin(), inputs.end());
   // prim::tolist says that it takes any number of arguments, and takes three.
-  if (node->schema().is_vararg() && node->kind() != prim::tolist) stack.emplace_back(static_cast<int64_t>(inputs.size()));
+  if (node->schema().is_vararg() && node->kind() != prim::tolist) {
+    stack.emplace_back(static_cast<int64_t>(inputs.size()));
+  }
   torch::jit::Operation call = operation;
   call(stack);
   return {stack.begin(), stack.end()};
