@@ -248,7 +248,15 @@ void Lowering::AddWeights() {
   }
 }
 
+// Columns are outputs `name.*.0`, `name.*.1`, …, each with that part of all items.
 void Lowering::AddOutput(std::string name, const Item& item) {
+  if (item.kind == Item::Kind::kColumns) {
+    const bool inner = absl::StrContains(name, '*');
+    for (size_t i = 0; i < item.items.size(); ++i) {
+      AddOutput(absl::StrCat(name, inner ? "." : ".*.", i), item.items[i]);
+    }
+    return;
+  }
   if (item.is_list()) {
     for (size_t i = 0; i < item.items.size(); ++i) {
       AddOutput(absl::StrCat(name, ".", i), item.items[i]);
@@ -276,7 +284,11 @@ namespace {
 Item OutputForm(builder::Builder& b, const Item& item, const ir::Type& type) {
   if (!type.is_list() || item.failed()) return item;
   if (item.kind == Item::Kind::kColumns) {
-    return b.Fail("a list of tuples or lists whose length depends on the inputs is no output");
+    Item columns = item;
+    for (size_t i = 0; i < item.items.size(); ++i) {
+      columns.items[i] = OutputForm(b, item.items[i], ColumnType(type, i));
+    }
+    return columns;
   }
   const bool dynamic = item.is_val() && !item.val.is_sequence() && !item.val.numel();
   return dynamic ? SplitToSequence(b, item.val, {}, 0) : item;

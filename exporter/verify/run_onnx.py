@@ -12,6 +12,7 @@ Needs numpy, onnx and onnxruntime. Exit status 0: all equal; 1: not; 2: cannot r
 import argparse
 import functools
 import glob
+import itertools
 import json
 import os
 import sys
@@ -135,6 +136,17 @@ class Model:
         return {index: names[output.name] for index, output in enumerate(graph.output)
                 if output.name in names}
 
+    def arranged(self, outputs):
+        """(position of the output, tensor) of all tensors in PyTorch's order: a list of tuples is an output
+        for each field, with that of all items."""
+        names = getattr(self.session, "output_names", None) or [
+            value.name for value in self.session.get_outputs()]
+        arranged = []
+        for _, group in itertools.groupby(range(len(outputs)), lambda index: prefix_of(names[index])):
+            columns = [[(index, value) for value in flatten([outputs[index]])] for index in group]
+            arranged += [pair for row in zip(*columns) for pair in row]
+        return arranged
+
     def run(self, tensors):
         feeds = {}
         for position, (name, value) in enumerate(tensors):
@@ -145,6 +157,11 @@ class Model:
         if missing:
             raise ValueError(f"no value for input {', '.join(missing)}")
         return self.session.run(None, feeds)
+
+
+def prefix_of(name):
+    """"out." of the columns out.*.0 and out.*.1; a name of no column as it is."""
+    return name.partition("*")[0] if "*" in name else name
 
 
 def flatten(values):
@@ -200,13 +217,12 @@ def run_case(model, label, folder, rtol, atol):
     result = {"model": model.path, "case": label, "runtime": model.runtime, "max_error": None,
               "problem": None, "random": [], "first_difference": None}
     try:
-        outputs = model.run(read_tensors(folder, "input"))
+        outputs = model.arranged(model.run(read_tensors(folder, "input")))
     except Exception as error:  # whatever a runtime throws is the result
         result["problem"] = text_of(error)
         return result
-    random = [model.random_outputs.get(index) for index, value in enumerate(outputs)
-              for _ in flatten([value])]
-    actual = list(flatten(outputs))
+    random = [model.random_outputs.get(index) for index, _ in outputs]
+    actual = [value for _, value in outputs]
     expected = read_tensors(folder, "output")
     if len(actual) != len(expected):
         result["problem"] = f"{len(actual)} outputs, expected {len(expected)}"

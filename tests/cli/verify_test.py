@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 import warnings
+from typing import List, Tuple
 
 import numpy
 import onnx
@@ -32,6 +33,13 @@ class Net(torch.nn.Module):
 class Difference(torch.nn.Module):
     def forward(self, x, y):
         return x - y
+
+
+def pairs(x):
+    result: List[Tuple[torch.Tensor, List[torch.Tensor]]] = []
+    for i in range(x.size(0)):
+        result.append((x + i, [x.sum() * i, x[i]]))
+    return result, x
 
 
 class Folder(unittest.TestCase):
@@ -152,6 +160,17 @@ class CommandTest(Folder):
             tensor = onnx.TensorProto()
             tensor.ParseFromString((self.folder / "data/test_data_set_1/input_0.pb").read_bytes())
             self.assertEqual(list(tensor.dims), [3, 4])
+
+    def test_list_of_tuples_is_an_output_for_each_field(self):
+        torch.jit.script(pairs).save(str(self.folder / "net.pt"))
+        subprocess.run([BIN / "onnx-export", "export", *self.common, "--output",
+                        self.folder / "net.onnx"], check=True)
+        graph = onnx.load(self.folder / "net.onnx").graph
+        self.assertEqual([value.name for value in graph.output], ["out.0.*.0", "out.0.*.1.0", "out.0.*.1.1",
+                                                                  "out.1"])
+        result = self.verify()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(result.stdout.count(" ok"), 2)
 
     def test_json(self):
         results = json.loads(self.verify("--json").stdout)

@@ -208,6 +208,13 @@ ir::Dim FitDim(const std::vector<Bindings>& runs, const std::vector<int64_t>& si
 ir::Type JoinTypes(const ir::Type& a, const ir::Type& b) {
   if (a.kind == Kind::kUnknown) return b;
   if (b.kind == Kind::kUnknown) return a;
+  if (a.kind == Kind::kTuple && b.kind == Kind::kList) return JoinTypes(b, a);
+  if (a.kind == Kind::kList && b.kind == Kind::kTuple) {
+    // Lists of a known length, in the one type by it.
+    ir::Type joined = b;
+    for (ir::Type& element : joined.elements) element = JoinTypes(element, a.elements[0]);
+    return joined;
+  }
   if (a.kind != b.kind) {
     if (a.kind == Kind::kOptional || b.kind == Kind::kOptional || a.kind == Kind::kNone ||
         b.kind == Kind::kNone) {

@@ -9,6 +9,26 @@ namespace rules_onnx::script {
 
 using Kind = ir::Type::Kind;
 
+namespace {
+
+// Lists of one length, which stand in a list of unknown length, in the type that says their length.
+ir::Type WithLengths(ir::Type type, const Observed& seen) {
+  if (type.kind != seen.kind) return type;
+  if (type.kind == Kind::kTuple) {
+    for (size_t i = 0; i < std::min(type.elements.size(), seen.elements.size()); ++i) {
+      type.elements[i] = WithLengths(std::move(type.elements[i]), seen.elements[i]);
+    }
+  }
+  if (type.kind != Kind::kList || seen.length_varies || seen.elements.empty()) return type;
+  std::vector<ir::Type> elements;
+  for (const Observed& item : seen.elements) {
+    elements.push_back(WithLengths(type.elements[0], item));
+  }
+  return ir::Type::Tuple(std::move(elements));
+}
+
+}  // namespace
+
 Typing::Typing(const std::vector<Run>* runs) : runs_(runs) {
   for (const Run& run : *runs) bindings_.push_back(run.bindings);
 }
@@ -112,6 +132,9 @@ ir::Type Typing::Build(const std::vector<Observed>& seen, const Hints& hints,
   if (joined.kind == Kind::kList) {
     ir::Type element;
     for (const ir::Type& each : type.elements) element = JoinTypes(element, each);
+    if (joined.length_varies && !joined.elements.empty()) {
+      element = WithLengths(std::move(element), joined.elements[0]);
+    }
     type.elements = {element};
   }
   return type;

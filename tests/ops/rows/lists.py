@@ -81,6 +81,18 @@ def of_lists(x: Tensor):
     return total, torch.cat(pairs[-1])
 
 
+def of_lists_from_nothing(x: Tensor):
+    pairs: List[List[Tensor]] = []
+    numbers: List[List[int]] = []
+    for i in range(x.size(0)):
+        pairs.append([x + i, x * i])
+        numbers.append([i, i * 2, 7])
+    total = torch.zeros_like(x)
+    for first, second in pairs:
+        total = total + first * second
+    return total, torch.cat(pairs[-1]), len(pairs), len(pairs[0]), numbers[-1][1] + numbers[0][2]
+
+
 def enumerated_pairs(x: Tensor):
     first: List[Tensor] = []
     second: List[Tensor] = []
@@ -280,8 +292,8 @@ def popped_tuples_that_change(x: Tensor):
 ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT) for fn, since in (
         (stacked, 9), (joined, 9), (sums_of_parts, 11), (growing_from_one, 9), (of_growing_tensors, 13),
-        (of_masked_tensors, 13), (from_a_branch, 11), (of_tuples, 9), (of_lists, 9), (enumerated_pairs, 9),
-        (of_empty_tensors, 9), (reversed_list, 9), (sums_of_lists, 9), (slices, 9), (set_items, 9),
+        (of_masked_tensors, 13), (from_a_branch, 11), (of_tuples, 9), (of_lists, 9), (of_lists_from_nothing, 9),
+        (enumerated_pairs, 9), (of_empty_tensors, 9), (reversed_list, 9), (sums_of_lists, 9), (slices, 9), (set_items, 9),
         (inserted_and_popped, 9), (extended, 9), (repeated, 10), (comprehensions, 9), (numbers, 9),
         (changed_numbers, 11), (floats_and_bools, 9), (sizes_from_a_list, 9), (numbers_given, 11),
         (tensors_given, 11), (cut_off, 9), (queue, 11), (appended_or_replaced, 11),
