@@ -112,14 +112,15 @@ bool SameForm(const Item& a, const Item& b) {
                                         b.items.end(), SameForm);
 }
 
-// Below opset 11 ONNX takes the first branch's sizes for those of the result.
-bool FitsFirstBranch(Op& op, const Vals& first, const std::vector<OutputType>& types) {
+// Below opset 11 ONNX takes a size that a branch knows for that of the result.
+bool FitsBelow11(Op& op, const Vals& branch, const std::vector<OutputType>& types) {
   for (size_t i = 0; i < types.size() && op.b.opset() < 11; ++i) {
-    if (!types[i].shape || !first[i].has_shape()) continue;
-    for (int axis = 0; axis < first[i].rank() && axis < static_cast<int>(types[i].shape->size()); ++axis) {
-      const Dim &size = first[i].shape()[axis], &result = (*types[i].shape)[axis];
+    if (!types[i].shape || !branch[i].has_shape()) continue;
+    const int rank = std::min(branch[i].rank(), static_cast<int>(types[i].shape->size()));
+    for (int axis = 0; axis < rank; ++axis) {
+      const Dim &size = branch[i].shape()[axis], &result = (*types[i].shape)[axis];
       if (!op.Require(!size.is_number() || result.is_unknown() || size.Equals(result),
-                      "branches that give tensors of different sizes need opset 11")) {
+                      "a branch that gives a tensor of another size than the other needs opset 11")) {
         return false;
       }
     }
@@ -149,7 +150,7 @@ void If(Op& op) {
     AppendTypes(a, op.OutType(i), &types);
   }
   if (types.empty() || !HasForm(op, then_branch.vals)) return;
-  if (!FitsFirstBranch(op, then_branch.vals, types)) return;
+  if (!FitsBelow11(op, then_branch.vals, types) || !FitsBelow11(op, else_branch.vals, types)) return;
   const Vals outputs = op.b.OpN(
       "If", {condition}, {{"then_branch", then_branch.graph}, {"else_branch", else_branch.graph}},
       types.size(), types);
