@@ -27,6 +27,22 @@ void ForEachNumber(Value* value, const std::string& path,
   }
 }
 
+constexpr double kMaxElements = 1 << 26;  // of an input at sizes that are far from the example's
+
+// Elements of the largest tensor at these sizes.
+double LargestInput(inputs::Inputs inputs, const std::map<std::string, int64_t>& sizes) {
+  double largest = 0;
+  for (const inputs::Tensor* tensor : inputs::MutableTensors(&inputs)) {
+    double elements = 1;
+    for (const inputs::Axis& axis : tensor->axes) {
+      const auto size = sizes.find(axis.symbol);
+      elements *= static_cast<double>(size == sizes.end() ? axis.size : size->second);
+    }
+    largest = std::max(largest, elements);
+  }
+  return largest;
+}
+
 // True if the value is made of weights and constants alone.
 bool IsFixed(const torch::jit::Value* value) {
   const torch::jit::Node* node = value->node();
@@ -337,8 +353,12 @@ void Schedule::RunAllMoved() {
     all_moved_ = sizes;
     break;
   }
-  // Far enough for sizes that only a large change moves.
-  for (const Sizes& sizes : {AllMoved(67, false), AllMoved(5, true)}) {
+  // Far enough for sizes that only a large change moves; inputs with values stay of a fair size.
+  int64_t far = 67;
+  while (!meta_ && far > 5 && LargestInput(inputs_, AllMoved(far, false)) > kMaxElements) {
+    far = far / 2 | 1;
+  }
+  for (const Sizes& sizes : {AllMoved(far, false), AllMoved(5, true)}) {
     if (restart_ || !RunAt(sizes, {}, {})) return;
   }
 }
