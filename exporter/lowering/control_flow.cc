@@ -120,7 +120,7 @@ bool FitsBelow11(Op& op, const Vals& branch, const std::vector<OutputType>& type
     for (int axis = 0; axis < rank; ++axis) {
       const Dim &size = branch[i].shape()[axis], &result = (*types[i].shape)[axis];
       if (!op.Require(!size.is_number() || result.is_unknown() || size.Equals(result),
-                      "a branch that gives a tensor of another size than the other needs opset 11")) {
+                      "a branch that gives a tensor of another size needs opset 11")) {
         return false;
       }
     }
@@ -150,7 +150,8 @@ void If(Op& op) {
     AppendTypes(a, op.OutType(i), &types);
   }
   if (types.empty() || !HasForm(op, then_branch.vals)) return;
-  if (!FitsBelow11(op, then_branch.vals, types) || !FitsBelow11(op, else_branch.vals, types)) return;
+  if (!FitsBelow11(op, then_branch.vals, types)) return;
+  if (!FitsBelow11(op, else_branch.vals, types)) return;
   const Vals outputs = op.b.OpN(
       "If", {condition}, {{"then_branch", then_branch.graph}, {"else_branch", else_branch.graph}},
       types.size(), types);

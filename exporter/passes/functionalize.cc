@@ -546,8 +546,8 @@ void Functionalizer::VisitGeometryChange(NodePtr node, const ir::Arg& self) {
     });
   });
   if (chosen) {
-    Refuse(*node, absl::StrCat(node->op, " changes the shape of a tensor that is one of several, as "
-                               "the inputs decide"));
+    Refuse(*node, absl::StrCat(node->op, " changes the shape of a tensor that is one of several, "
+                               "as the inputs decide"));
   }
   if (object->depth < memory_.depth()) {
     Refuse(*node, absl::StrCat(node->op, " changes the shape of a tensor from outside the "

@@ -203,8 +203,9 @@ void Functionalizer::VisitLoop(NodePtr node) {
         if (place == param) return false;
         const std::vector<Choice>& choices = place->choices;
         return is_other(place) ||
-               std::any_of(choices.begin(), choices.end(),
-                           [&](const Choice& choice) { return has_other_name(choice.place->root()); }) ||
+               std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) {
+                 return has_other_name(choice.place->root());
+               }) ||
                std::any_of(place->dependents.begin(), place->dependents.end(), [&](Place* other) {
                  return other->type.is_tensor() && is_other(other) && is_new(other);
                });

@@ -89,7 +89,9 @@ void Converter::MergeKeys(const JitNode* node, Item::Content* left, Item::Conten
   for (const Item::Content* side : {left, right}) {
     std::vector<ItemRef>& items = side == left ? left_items : right_items;
     const Item::Content& other = side == left ? *right : *left;
-    for (const ir::Arg& key : keys) items.push_back(EntryAfter(node, *side, key, ItemAt(other, key)));
+    for (const ir::Arg& key : keys) {
+      items.push_back(EntryAfter(node, *side, key, ItemAt(other, key)));
+    }
   }
   left->items = std::move(left_items);
   right->items = std::move(right_items);

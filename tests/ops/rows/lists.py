@@ -293,7 +293,8 @@ ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT) for fn, since in (
         (stacked, 9), (joined, 9), (sums_of_parts, 11), (growing_from_one, 9), (of_growing_tensors, 13),
         (of_masked_tensors, 13), (from_a_branch, 11), (of_tuples, 9), (of_lists, 9), (of_lists_from_nothing, 9),
-        (enumerated_pairs, 9), (of_empty_tensors, 9), (reversed_list, 9), (sums_of_lists, 9), (slices, 9), (set_items, 9),
+        (enumerated_pairs, 9), (of_empty_tensors, 9), (reversed_list, 9), (sums_of_lists, 9), (slices, 9),
+        (set_items, 9),
         (inserted_and_popped, 9), (extended, 9), (repeated, 10), (comprehensions, 9), (numbers, 9),
         (changed_numbers, 11), (floats_and_bools, 9), (sizes_from_a_list, 9), (numbers_given, 11),
         (tensors_given, 11), (cut_off, 9), (queue, 11), (appended_or_replaced, 11),
