@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "exporter/lowering/call.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/lowering.h"
@@ -38,6 +39,7 @@ ir::Type PartOf(const ir::Type& type) {
 bool IsComplexArgument(Op& op, absl::string_view name) {
   const ir::Arg* arg = op.node.Find(name);
   if (arg == nullptr) return false;
+  if (arg->is_literal()) return IsComplex(arg->literal().dtype);
   return arg->is_complex() || (arg->is_value() && IsComplex(arg->value()->type.TensorDType()));
 }
 
@@ -233,6 +235,10 @@ Item ArgPart(Op& op, const ir::Arg& arg, int part, bool is_data) {
   if (arg.is_value()) {
     return ItemPart(op.b, op.lowering.Get(arg.value()), arg.value()->type, part, is_data);
   }
+  if (arg.is_literal()) {
+    const ir::Type type = ir::Type::Tensor(arg.literal().dtype, std::nullopt);
+    return ItemPart(op.b, op.lowering.Lower(arg), type, part, is_data);
+  }
   const bool is_number = arg.is_int() || arg.is_float() || arg.is_bool();
   return part == 1 && is_data && is_number ? Item(op.b.Int(0)) : op.lowering.Lower(arg);
 }
@@ -247,7 +253,7 @@ Item PackedItem(Builder& b, const Item& re, const Item& im) {
 }
 
 bool HasElements(const ir::Arg& arg) {
-  if (!arg.is_list()) return arg.is_value() || arg.is_complex();
+  if (!arg.is_list()) return arg.is_value() || arg.is_complex() || arg.is_literal();
   return std::any_of(arg.list().begin(), arg.list().end(), HasElements);
 }
 
@@ -257,14 +263,18 @@ void PartByPart(Op& op) {
   if (!op.Require(row != nullptr, "complex numbers are not supported")) return;
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op.num_outputs(); ++i) types.push_back(PartOf(op.OutType(i)));
+  // Real results of real operands beside a complex one, which only has a shape to give.
+  bool any_complex = false;
+  for (const ir::Value* output : op.node.outputs) any_complex |= IsComplexType(output->type);
   std::vector<Item> parts[2];
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < (any_complex ? 2 : 1); ++i) {
     parts[i] = CallReplaced(op, row->function, [&](const ir::NamedArg& arg) -> std::optional<Item> {
       const bool is_data = IsData(arg.name);
       if (!is_data && !HasElements(arg.value)) return std::nullopt;
       return ArgPart(op, arg.value, i, is_data);
     }, types);
   }
+  if (!any_complex) return op.Return(std::move(parts[0]));
   std::vector<Item> results;
   for (size_t i = 0; i < parts[0].size() && i < parts[1].size(); ++i) {
     results.push_back(PackedItem(op.b, parts[0][i], parts[1][i]));
@@ -311,7 +321,7 @@ const std::vector<Row>& Forms() {
     for (const char* name :
          {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose",
           "t", "numpy_T", "mT", "movedim", "moveaxis", "swapaxes", "swapdims", "expand", "expand_as",
-          "broadcast_to", "repeat", "tile", "repeat_interleave", "flip", "fliplr", "flipud", "roll",
+          "broadcast_to", "broadcast_tensors", "combinations", "repeat", "tile", "repeat_interleave", "flip", "fliplr", "flipud", "roll",
           "slice", "select", "narrow", "index", "index_select", "gather", "take", "take_along_dim",
           "masked_select", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack",
           "column_stack", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit",
@@ -320,12 +330,10 @@ const std::vector<Row>& Forms() {
           "cumsum", "diff", "diagonal", "diag", "diag_embed", "tril", "triu", "constant_pad_nd", "pad",
           "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "where",
           "masked_fill", "masked_scatter", "index_put", "index_add", "index_copy", "index_fill",
-          "scatter", "scatter_add", "slice_scatter", "select_scatter", "diagonal_scatter", "view_as",
-          "reshape_as", "_reshape_alias", "_unsafe_view", "ravel", "atleast_1d", "atleast_2d",
-          "atleast_3d", "unfold", "rot90", "trace", "lift_fresh", "lift_fresh_copy", "view_copy",
-          "expand_copy", "permute_copy", "transpose_copy", "slice_copy", "select_copy",
-          "squeeze_copy", "unsqueeze_copy", "nan_to_num", "dropout", "sum_to_size", "as_strided",
-          "fft_fftshift", "fft_ifftshift"}) {
+          "scatter", "scatter_add", "slice_scatter", "select_scatter", "diagonal_scatter",
+          "as_strided_scatter", "view_as", "reshape_as", "_reshape_alias", "_unsafe_view", "ravel",
+          "atleast_1d", "atleast_2d", "atleast_3d", "unfold", "rot90", "trace", "lift_fresh",
+          "nan_to_num", "dropout", "sum_to_size", "as_strided", "fft_fftshift", "fft_ifftshift"}) {
       forms->push_back({std::string("aten::") + name, PartByPart});
     }
     return forms;
@@ -343,11 +351,12 @@ bool HasComplex(const ir::Node& node) {
 }
 
 LoweringFunction FindComplexLowering(absl::string_view op) {
-  const absl::string_view base = op.substr(0, op.find('.'));
+  absl::string_view base = op.substr(0, op.find('.'));
   for (const Row& row : Forms()) {
     if (row.op == base) return row.function;
   }
-  return nullptr;
+  // A view's copy: `aten::expand_copy`.
+  return absl::ConsumeSuffix(&base, "_copy") ? FindComplexLowering(base) : nullptr;
 }
 
 extern const Family kComplex;

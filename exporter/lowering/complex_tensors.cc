@@ -150,6 +150,18 @@ void OnSizes(Op& op) {
   op.Return(OnMapped(op, [](Complex x) { return Size(x).val(); }));
 }
 
+// Norms of the elements; those of matrices by their singular values are not.
+void LinalgNorm(Op& op) {
+  const Item order = op.Arg("ord");
+  const bool frobenius = order.is_none() || (order.kind == Item::Kind::kConstant &&
+                                             order.constant.is_string() &&
+                                             order.constant.as_string() == "fro");
+  const ir::Type& type = op.node.Find("self")->value()->type;
+  const bool vector = type.shape && type.shape->size() == 1;
+  if (!op.Require(frobenius || vector, "a matrix norm of complex numbers other than fro")) return;
+  OnSizes(op);
+}
+
 // Tests depend on which elements are 0.
 void OnNonZero(Op& op) {
   op.Return(OnMapped(op, [&](Complex x) { return op.b.Not(op.b.And(x.re == 0, x.im == 0)); }));
@@ -234,6 +246,7 @@ const std::vector<Row>& ComplexTensorForms() {
         {"aten::addcdiv", AddPointwise<true>},
         {"aten::lerp", Lerp},
         {"aten::var", Var},
+        {"aten::linalg_norm", LinalgNorm},
         {"aten::isnan", IsNan},
         {"aten::isinf", IsInf},
         {"aten::isfinite", IsFinite},

@@ -62,12 +62,25 @@ Item Lowering::Get(const ir::Value* value) const {
 
 void Lowering::Set(const ir::Value* value, Item item) { items_[value] = std::move(item); }
 
+namespace {
+
+// Complex elements are pairs in memory: the same bytes, with an axis more.
+std::shared_ptr<const ir::TensorLiteral> Stored(std::shared_ptr<const ir::TensorLiteral> literal) {
+  if (!IsComplex(literal->dtype)) return literal;
+  auto pairs = std::make_shared<ir::TensorLiteral>(*literal);
+  pairs->dtype = ir::RealOf(literal->dtype);
+  pairs->shape.push_back(2);
+  return pairs;
+}
+
+}  // namespace
+
 Item Lowering::Lower(const ir::Arg& arg) {
   if (arg.is_value()) return Get(arg.value());
   if (arg.is_int()) return builder_.Int(arg.as_int());
   if (arg.is_bool()) return builder_.ScalarInt(arg.as_bool(), DType::kBool);
   if (arg.is_float()) return builder_.Scalar(arg.as_float(), DType::kFloat64);
-  if (arg.is_literal()) return builder_.Constant(arg.shared_literal());
+  if (arg.is_literal()) return builder_.Constant(Stored(arg.shared_literal()));
   if (!arg.is_list()) return Item::Constant(arg);
   std::vector<Item> items;
   for (const ir::Arg& element : arg.list()) {

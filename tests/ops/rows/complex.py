@@ -47,6 +47,18 @@ def rotary(x, angles):
     return torch.view_as_real(pairs * turns).flatten(3)
 
 
+class Rotated(torch.nn.Module):
+    """Complex numbers as a buffer and as a parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("turns", torch.polar(torch.ones(4), torch.arange(4.0)))
+        self.scale = torch.nn.Parameter(torch.tensor([1 + 1j, 2, 3j, 0.5]))
+
+    def forward(self, x, y):
+        return real(torch.complex(x, y) * self.turns * self.scale)
+
+
 def masked_spectrum(x, mask):
     spectrum = torch.stft(x, 8, 4, window=torch.hann_window(8), return_complex=True)
     kept = spectrum * mask
@@ -111,4 +123,10 @@ ROWS = [
          [T("f32", 8, 7), T("f32", 8, 7)], tol=TOL),
     Case("istft_two_sided", lambda x, y: torch.istft(torch.complex(x, y), 8, 4, onesided=False), [T("f64", 8, 7), T("f64", 8, 7)], tol=TOL),
     Case("masked_spectrum", masked_spectrum, [T("f32", 2, 24, N=0), T("f32", 5, 7, low=0, high=1)], tol=(1e-4, 1e-3)),
+    Case("constants", on(lambda z: z * torch.tensor([1j, 2, 3 - 1j, 0]), lambda z: z + torch.tensor(2j), lambda z: torch.cat([z, torch.tensor([[1j, 0, 0, 1]])])),
+         [T("f32", 3, 4), T("f32", 3, 4)]),
+    Case("shapes_of_complex", with_second(lambda z, w: z.real[:1].expand_as(w), lambda z, w: z.real.reshape(-1).view_as(w), lambda z, w: z[:1].expand_as(w.real),
+                                          lambda z, w: torch.broadcast_tensors(z[:1], w)[0]), SMALL),
+    Case("parameter", Rotated(), SMALL, tol=TOL),
+    Case("norm_names", on(lambda z: torch.linalg.norm(z), lambda z: torch.linalg.norm(z, "fro"), lambda z: torch.linalg.norm(z[0], 3)), [T("f32", 3, 4), T("f32", 3, 4)], tol=TOL),
 ]
