@@ -333,7 +333,8 @@ const std::vector<Row>& Forms() {
           "scatter", "scatter_add", "slice_scatter", "select_scatter", "diagonal_scatter",
           "as_strided_scatter", "view_as", "reshape_as", "_reshape_alias", "_unsafe_view", "ravel",
           "atleast_1d", "atleast_2d", "atleast_3d", "unfold", "rot90", "trace", "lift_fresh",
-          "nan_to_num", "dropout", "sum_to_size", "as_strided", "fft_fftshift", "fft_ifftshift"}) {
+          "nan_to_num", "dropout", "sum_to_size", "as_strided", "im2col", "col2im",
+          "_unsafe_masked_index", "_unsafe_index", "fft_fftshift", "fft_ifftshift"}) {
       forms->push_back({std::string("aten::") + name, PartByPart});
     }
     return forms;

@@ -179,6 +179,16 @@ Val Variance(Op& op) {
 }
 void Var(Op& op) { op.Return(Variance(op)); }
 
+// Standard deviations: the root of the sum of the parts' squares.
+void Std(Op& op) {
+  const auto deviation = [&](bool second) {
+    return Expr(op.b, OnMapped(op, [&](Complex x) {
+                        return second ? x.im.val() : x.re.val();
+                      })[0].val);
+  };
+  op.Return(Size({deviation(false), deviation(true)}).val());
+}
+
 void IsNan(Op& op) {
   const Complex x = Unpacked(op.b, op.Arg("self").val);
   op.Return(op.b.Or(op.b.Unary("IsNaN", x.re.val()), op.b.Unary("IsNaN", x.im.val())));
@@ -246,6 +256,7 @@ const std::vector<Row>& ComplexTensorForms() {
         {"aten::addcdiv", AddPointwise<true>},
         {"aten::lerp", Lerp},
         {"aten::var", Var},
+        {"aten::std", Std},
         {"aten::linalg_norm", LinalgNorm},
         {"aten::isnan", IsNan},
         {"aten::isinf", IsInf},

@@ -89,7 +89,7 @@ ROWS = [
                                        lambda z, w: torch.addr(z[:, :3], z[:, 0], w[:, 1]),
                                        lambda z, w: torch.baddbmm((z @ w.t())[None], z[None], w.t()[None], alpha=0.5)), [T("f32", 3, 4), T("f32", 3, 4)], tol=TOL),
     Case("einsum", with_second(lambda z, w: torch.einsum("ij,kj->ik", z, w)), SMALL, tol=TOL),
-    Case("norms", on(lambda z: torch.linalg.vector_norm(z, 3, 1), lambda z: z.norm(), lambda z: z.var(1), lambda z: z.abs().sum(),
+    Case("norms", on(lambda z: torch.linalg.vector_norm(z, 3, 1), lambda z: z.norm(), lambda z: z.var(1), lambda z: z.std(0), lambda z: z.abs().sum(),
                      lambda z: torch.linalg.vector_norm(z)), SMALL, tol=TOL),
     Case("tests", on(lambda z: torch.isnan(z), lambda z: torch.isinf(z / 0.0), torch.isfinite, torch.isreal, torch.any, lambda z: z.all(1), torch.count_nonzero,
                      torch.logical_not), [torch.tensor([1.0, 0.0, 0.0, float("nan")]).reshape(2, 2), torch.tensor([0.0, 0.0, 2.0, 1.0]).reshape(2, 2)]),
