@@ -74,6 +74,7 @@ extern const Family kLdlFactor;
 extern const Family kComplex;
 extern const Family kFft;
 extern const Family kRandom;
+extern const Family kRandomGamma;
 extern const Family kStft;
 
 }  // namespace rules_onnx::lowering

@@ -13,9 +13,6 @@
 namespace rules_onnx::lowering {
 namespace {
 
-const char kNote[] =
-    "random: other numbers than PyTorch's, unseeded; verify compares type and shape";
-
 // The dtype that a generator draws in.
 DType Drawn(DType dtype) { return ir::IsFloat(dtype) ? dtype : DType::kFloat32; }
 
@@ -28,8 +25,11 @@ Val Draw(Builder& b, const char* generator, Val shape, DType dtype, Attrs attrs 
   return b.Cast(b.Op(generator, {like}, std::move(attrs), type), dtype);
 }
 
-// Mean 0, deviation 1.
+}  // namespace
+
 Val Normal(Builder& b, Val shape, DType dtype) { return Draw(b, "RandomNormalLike", shape, dtype); }
+
+namespace {
 
 // The shape of the result: `size`, or that of self.
 Val ResultShape(Op& op) {
@@ -158,22 +158,22 @@ Val Uniform(Builder& b, Val shape, DType dtype, double low, double high) {
 
 extern const Family kRandom;
 const Family kRandom = {"random", {
-    {"aten::rand", Rand, 9, kNote},
-    {"aten::rand_like", Rand, 9, kNote},
-    {"aten::randn", Randn, 9, kNote},
-    {"aten::randn_like", Randn, 9, kNote},
-    {"aten::randint", Randint, 9, kNote},
-    {"aten::randint_like", Randint, 9, kNote},
-    {"aten::randperm", Randperm, 9, kNote},
-    {"aten::uniform", UniformOp, 9, kNote},
-    {"aten::normal", NormalOp, 9, kNote},
-    {"aten::normal_functional", NormalOp, 9, kNote},
-    {"aten::bernoulli", Bernoulli, 9, kNote},
-    {"aten::exponential", Exponential, 9, kNote},
-    {"aten::cauchy", Cauchy, 9, kNote},
-    {"aten::log_normal", LogNormal, 9, kNote},
-    {"aten::geometric", Geometric, 9, kNote},
-    {"aten::multinomial", Multinomial, 9, kNote},
+    {"aten::rand", Rand, 9, kRandomNote},
+    {"aten::rand_like", Rand, 9, kRandomNote},
+    {"aten::randn", Randn, 9, kRandomNote},
+    {"aten::randn_like", Randn, 9, kRandomNote},
+    {"aten::randint", Randint, 9, kRandomNote},
+    {"aten::randint_like", Randint, 9, kRandomNote},
+    {"aten::randperm", Randperm, 9, kRandomNote},
+    {"aten::uniform", UniformOp, 9, kRandomNote},
+    {"aten::normal", NormalOp, 9, kRandomNote},
+    {"aten::normal_functional", NormalOp, 9, kRandomNote},
+    {"aten::bernoulli", Bernoulli, 9, kRandomNote},
+    {"aten::exponential", Exponential, 9, kRandomNote},
+    {"aten::cauchy", Cauchy, 9, kRandomNote},
+    {"aten::log_normal", LogNormal, 9, kRandomNote},
+    {"aten::geometric", Geometric, 9, kRandomNote},
+    {"aten::multinomial", Multinomial, 9, kRandomNote},
 }};
 
 }  // namespace rules_onnx::lowering

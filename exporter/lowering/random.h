@@ -10,8 +10,14 @@ namespace rules_onnx::lowering {
 inline constexpr char kRandomInTraining[] =
     "in training mode: random; verify compares type and shape";
 
+// The note of operators that draw.
+inline constexpr char kRandomNote[] =
+    "random: other numbers than PyTorch's, unseeded; verify compares type and shape";
+
 // Drawn evenly from [low, high), of that shape (1-D int64) and float dtype.
 Val Uniform(Builder& b, Val shape, DType dtype, double low = 0, double high = 1);
+// Mean 0, deviation 1.
+Val Normal(Builder& b, Val shape, DType dtype);
 
 }  // namespace rules_onnx::lowering
 

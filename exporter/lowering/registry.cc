@@ -76,6 +76,7 @@ const std::vector<const Family*>& Families() {
       &kComplex,
       &kFft,
       &kRandom,
+      &kRandomGamma,
       &kStft,
   };
   return *kFamilies;
