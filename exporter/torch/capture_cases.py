@@ -288,6 +288,11 @@ def one_of_the_rows(x: Tensor):
     return x.unbind(0)[1]
 
 
+@case((X,), {"0": {"0": "N"}}, ({"N": 8},), warned="the number 4 stands where axis N ends")
+def reshaped_to_the_example(x: Tensor):
+    return x.reshape(4, -1) + 1
+
+
 @case((X,), {"0": {"0": "N"}}, forms=TRACE, refused="aten::view")
 def frozen(x):
     return x.view(4, -1).view(4, 3)

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 
@@ -23,6 +24,21 @@ bool TakesNumberAsSize(const ir::Node& node, int64_t number) {
   return std::any_of(node.args.begin(), node.args.end(), [&](const ir::NamedArg& arg) {
     return kShapeArguments.count(arg.name) > 0 && HoldsNumber(arg.value, number);
   });
+}
+
+// True if a reshape gives an axis of that name the number for its size: reshape(4, -1) of [N, 6].
+bool FixesAxis(const ir::Node& node, const std::string& symbol, int64_t number) {
+  if (node.args.size() != 2 || !node.args[0].value.is_value()) return false;
+  const auto& [self, sizes] = std::tie(node.args[0].value, node.args[1].value);
+  if (!sizes.is_list() || !self.value()->type.shape) return false;
+  const ir::Shape& shape = *self.value()->type.shape;
+  for (size_t axis = 0; axis < std::min(shape.size(), sizes.list().size()); ++axis) {
+    const ir::Arg& size = sizes.list()[axis];
+    if (size.is_int() && size.as_int() == number && shape[axis].Equals(ir::Dim::Symbol(symbol))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // A symbol at its example size, and at a larger one; the other symbols at theirs.
@@ -65,11 +81,10 @@ std::vector<diagnostics::Diagnostic> FindFrozenSizes(const capture::Program& pro
     for (const auto& [symbol, info] : program.graph.symbols) {
       if (info.data_dependent || info.example < 2 || !TakesNumberAsSize(node, info.example)) continue;
       const Growth growth(program.graph.symbols, symbol);
-      if (!TakesAxis(node, growth) ||
+      const bool moves =
           std::any_of(node.outputs.begin(), node.outputs.end(),
-                      [&](const ir::Value* output) { return growth.MayMove(*output); })) {
-        continue;
-      }
+                      [&](const ir::Value* output) { return growth.MayMove(*output); });
+      if (moves ? !FixesAxis(node, symbol, info.example) : !TakesAxis(node, growth)) continue;
       const auto place = program.debug.find(node.id);
       found.push_back(
           {.severity = diagnostics::Severity::kWarning,
