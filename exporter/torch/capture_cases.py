@@ -389,6 +389,20 @@ def axes_in_proportion(x: Tensor, like: Tensor):
     return x.view(like.size(0), like.size(1))
 
 
+@case((torch.randn(1, 1, 400),), {"0": {"2": "S"}}, ({"S": 800}, {"S": 1111}))
+class CoarseSteps(nn.Module):
+    """Half of the example is too small for it, and a few more samples change no size but that of the input."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv1d(1, 2, 200, 100)
+        self.second = nn.Conv1d(2, 2, 3, 2)
+
+    def forward(self, x):
+        y = torch.relu(self.second(torch.relu(self.first(x)))).transpose(1, 2)
+        return y + torch.arange(y.size(1)).unsqueeze(1)
+
+
 @case((torch.randn(2, 3), torch.randn(2, 5), torch.randn(2, 8)),
       {"0": {"1": "S"}, "1": {"1": "P"}, "2": {"1": "M"}}, ({"S": 4, "P": 9, "M": 13},))
 def axis_that_is_a_sum(x: Tensor, past: Tensor, mask: Tensor):

@@ -17,6 +17,9 @@ namespace {
 
 using inputs::Value;
 
+// Added to the example sizes where all axes move far.
+constexpr int64_t kFar = 67;
+
 void ForEachNumber(Value* value, const std::string& path,
                    const std::function<void(Value*, const std::string&)>& visit) {
   if (value->kind == Value::Kind::kInt) visit(value, path);
@@ -354,7 +357,7 @@ void Schedule::RunAllMoved() {
     break;
   }
   // Far enough for sizes that only a large change moves; inputs with values stay of a fair size.
-  int64_t far = 67;
+  int64_t far = kFar;
   while (!meta_ && far > 5 && LargestInput(inputs_, AllMoved(far, false)) > kMaxElements) {
     far = far / 2 | 1;
   }
@@ -363,18 +366,24 @@ void Schedule::RunAllMoved() {
   }
 }
 
+// With this axis alone at that size; kept if ranks, dtypes and lengths of lists stay.
+bool Schedule::RunAlone(const std::string& symbol, int64_t size) {
+  const std::optional<Sizes> sizes = Along(symbol, size);
+  if (!sizes || RunAt(*sizes, {}, {})) return false;
+  if (SameForms(runs_.back().record, runs_.front().record)) return true;
+  runs_.pop_back();
+  return false;
+}
+
 void Schedule::RunSmaller(const std::string& symbol) {
   const int64_t n = symbols_[symbol].example;
-  for (const int64_t size : {int64_t{2}, n / 2, n - 1}) {
-    if (size < 2 || size >= n) continue;
-    const std::optional<Sizes> sizes = Along(symbol, size);
-    if (!sizes) continue;
-    const bool failed = RunAt(*sizes, {}, {}).has_value();
+  for (const int64_t size : {int64_t{2}, n / 2}) {
+    if (size >= 2 && size < n && RunAlone(symbol, size)) return;
     if (restart_) return;
-    if (failed) continue;
-    if (SameForms(runs_.back().record, runs_.front().record)) return;
-    runs_.pop_back();
   }
+  if (n > 2) RunAlone(symbol, n - 1);
+  // What takes a step of many to move (strides of convolutions) may not have moved yet.
+  if (!restart_ && n > kFar) RunAlone(symbol, 2 * n);
 }
 
 // Numbers among the inputs are graph inputs: what follows from them must be seen to move.

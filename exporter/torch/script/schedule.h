@@ -6,7 +6,8 @@
 //    axes of equal size, then with one other axis, both moved by the same amount or doubled;
 // 3. with all axes moved at once by different odd amounts, a little and far;
 // 4. with each axis alone at a smaller size, for what only a small axis moves (x[:4]): 2, N/2 or N-1,
-//    the first at which the program runs and its values keep their ranks and lengths;
+//    the first at which the program runs and its values keep their ranks and lengths; if it is
+//    neither of the first two, at twice its size as well, so that coarse steps are seen;
 // 5. for each node whose outcome values decide, with that outcome changed: a size or number one
 //    larger, a condition inverted, an iteration more.
 // On meta tensors until an operator needs a value, then all over again on real ones.
@@ -62,6 +63,7 @@ class Schedule {
   Sizes AllMoved(int64_t first, bool by_steps) const;
   void Distrust(const std::string& symbol);
   void RunAllMoved();
+  bool RunAlone(const std::string& symbol, int64_t size);
   void RunSmaller(const std::string& symbol);
   void RunNumberInputs();
   void Freeze(const std::string& symbol);
