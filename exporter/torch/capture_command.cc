@@ -1,3 +1,5 @@
+#include <ATen/Parallel.h>
+
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -43,6 +45,9 @@ absl::Status Capture(const CaptureFlags& flags, diagnostics::Diagnostics* diagno
 }  // namespace
 
 absl::Status RunCapture(const CaptureFlags& flags) {
+  // Runs compute on small or meta tensors: a build's other actions need the other cores more, and
+  // OpenMP's threads spin where they have to wait for one.
+  at::set_num_threads(1);
   diagnostics::Diagnostics diagnostics;
   const absl::Status status = Capture(flags, &diagnostics);
   std::cerr << diagnostics.ToText(false);
