@@ -158,6 +158,8 @@ class BatchNormFolder {
                                                bias_name + ".folded",
                                                FloatsSource(weight->type.dtype, shift)));
     replacements_.Set(norm.outputs[0], convolution->output());
+    // What read the BatchNorm reads the convolution now.
+    table_.CopyUses(norm.outputs[0], convolution->output());
     *folded = true;
     return absl::OkStatus();
   }

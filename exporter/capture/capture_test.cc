@@ -151,6 +151,39 @@ TEST_F(CaptureTest, SharedWeightIsNotFolded) {
                                           "bn.running_mean", "bn.running_var"));
 }
 
+// Two BatchNorms in a row; with `is_read`, something else reads what is between them.
+Program ConvolutionAndTwoNorms(bool is_read) {
+  TestProgram p;
+  ir::Value* x = p.Input("x", {1, 1, 4, 4});
+  ir::Value* weight = p.Weight("conv.weight", {1, 1, 1, 1}, {1});
+  ir::Value* mean = p.Weight("mean", {1}, {0});
+  ir::Value* variance = p.Weight("var", {1}, {3});
+  const auto norm = [&](ir::Value* value) {
+    return p.Op("aten::batch_norm",
+                {value, ir::Arg(), ir::Arg(), mean, variance, false, 0.1, 1.0, true},
+                {1, 1, 4, 4});
+  };
+  ir::Value* first = norm(p.Op("aten::conv2d", {x, weight, ir::Arg()}, {1, 1, 4, 4}));
+  p.Output(norm(first));
+  if (is_read) p.Output(p.Op("aten::sin", {first}, {1, 1, 4, 4}));
+  return p.Take();
+}
+
+TEST_F(CaptureTest, BatchNormsInARowGoIntoTheConvolution) {
+  ASSERT_TRUE(Finish(ConvolutionAndTwoNorms(false)).ok());
+  const ir::Graph graph = Graph();
+  EXPECT_EQ(graph.main.nodes.size(), 1u);
+  EXPECT_THAT(Numbers(graph, "conv.weight.folded.folded"), ElementsAre(0.25f));
+}
+
+TEST_F(CaptureTest, BatchNormOfAFoldedOneThatOthersReadStays) {
+  ASSERT_TRUE(Finish(ConvolutionAndTwoNorms(true)).ok());
+  const ir::Graph graph = Graph();
+  ASSERT_EQ(graph.main.nodes.size(), 3u);
+  EXPECT_EQ(graph.main.nodes[1]->op, "aten::batch_norm");
+  EXPECT_THAT(Numbers(graph, "conv.weight.folded"), ElementsAre(0.5f));
+}
+
 // Weight [in 2, out of a group 1] with 2 groups: row 0 belongs to channel 0, row 1 to channel 1.
 TEST_F(CaptureTest, BatchNormGoesIntoTheTransposedConvolution) {
   TestProgram p;
