@@ -1,6 +1,7 @@
 // verify: runs the program at several sizes, then the models on the same inputs; where a model gives
 // other values, looks for the first one.
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -161,8 +162,12 @@ absl::Status Verification::MakeCases(const std::string& folder) {
     for (const verify::Case& one : cases) {
       const std::string place = absl::StrCat(folder, "/test_data_set_", cases_.size());
       const absl::StatusOr<verify::Sizes> sizes = reference.Run(one, place);
-      if (!sizes.ok() && !one.required) continue;
-      if (!sizes.ok()) return sizes.status();
+      if (!sizes.ok() && one.required) return sizes.status();
+      if (!sizes.ok() || std::find(found.begin(), found.end(), *sizes) != found.end()) {
+        std::error_code error;
+        fs::remove_all(place, error);
+        continue;
+      }
       cases_.push_back({place, verify::Label(*sizes)});
       found.push_back(*sizes);
     }

@@ -172,6 +172,23 @@ class CommandTest(Folder):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertEqual(result.stdout.count(" ok"), 2)
 
+    def test_axes_that_go_together(self):
+        # The mask is as long as both others together; smaller ones do not fit the window.
+        def program(x, past, mask):
+            return (torch.cat([past, x], 1) + mask)[:, :, None].unfold(1, 6, 1)
+
+        inputs = (torch.randn(2, 3), torch.randn(2, 5), torch.randn(2, 8))
+        torch.jit.trace(program, inputs).save(str(self.folder / "net.pt"))
+        self.common = ["--model", self.folder / "net.pt", "--inputs", "x:float32[2,S=3]", "--inputs",
+                       "past:float32[2,P=5]", "--inputs", "mask:float32[2,M=8]"]
+        subprocess.run([BIN / "onnx-export", "export", *self.common, "--output",
+                        self.folder / "net.onnx"], check=True)
+        data = self.folder / "data"
+        results = json.loads(self.verify("--json", "--test-data-dir", data).stdout)
+        self.assertEqual([result["case"] for result in results],
+                         ["example", "M=9 P=6", "M=9 S=4", "M=16 P=8 S=8"])
+        self.assertEqual(len(list(data.iterdir())), len(results))
+
     def test_json(self):
         results = json.loads(self.verify("--json").stdout)
         self.assertEqual([result["case"] for result in results], ["example", "N=3"])
