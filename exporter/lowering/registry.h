@@ -24,8 +24,8 @@ namespace rules_onnx::lowering {
 struct Row {
   std::string op;
   LoweringFunction function;
-  int since_opset = 9;      // the first opset that can express every form
-  std::string note = {};    // for the support table: forms that are refused
+  int since_opset = 9;      // the first opset that can express it
+  std::string note = {};    // for the support table: forms that are refused or need a later opset
 };
 
 struct Family {
