@@ -228,6 +228,7 @@ template <const char* kValue>
 void Full(Op& op) {
   ReturnFilled(op, ReadComplex(op, kValue, PartType(op)));
 }
+void ScalarTensor(Op& op) { ReturnComplex(op, ReadComplex(op, "s", PartType(op))); }
 constexpr char kFillValue[] = "fill_value", kValueName[] = "value";
 
 }  // namespace
@@ -266,6 +267,7 @@ const std::vector<Row>& ComplexTensorForms() {
         {"aten::full_like", Full<kFillValue>},
         {"aten::new_full", Full<kFillValue>},
         {"aten::fill", Full<kValueName>},
+        {"aten::scalar_tensor", ScalarTensor},
     };
     for (const char* name :
          {"zeros", "zeros_like", "new_zeros", "zero", "empty", "empty_like", "new_empty"}) {

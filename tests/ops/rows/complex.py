@@ -129,4 +129,5 @@ ROWS = [
                                           lambda z, w: torch.broadcast_tensors(z[:1], w)[0]), SMALL),
     Case("parameter", Rotated(), SMALL, tol=TOL),
     Case("norm_names", on(lambda z: torch.linalg.norm(z), lambda z: torch.linalg.norm(z, "fro"), lambda z: torch.linalg.norm(z[0], 3)), [T("f32", 3, 4), T("f32", 3, 4)], tol=TOL),
+    Case("decomposed", on(lambda z: torch.where(z.real > 0, z, 1.5), lambda z: z.masked_fill(z.real > 0, 1 - 2j), torch.sgn), SMALL, modes=("core",), tol=TOL),
 ]
