@@ -70,10 +70,10 @@ void OutputCheck::Write(const std::string& flag, const std::string& path, bool i
   if (!path.empty()) outputs_.push_back({flag, path, EntryOf(path), is_folder});
 }
 
-// The data beside a model.
+// The data beside a model; a folder of an earlier run may stand in the place of the file.
 void OutputCheck::WriteData(const std::string& path) {
   if (options_.external_data == "single" || options_.external_data == "per_tensor") {
-    Write("--output", path + ".data", options_.external_data == "per_tensor");
+    Write("--output", path + ".data", /*is_folder=*/true);
   }
 }
 

@@ -255,7 +255,8 @@ void Parser::ConvertAll(const Subcommand& subcommand, const CLI::App& app, Parse
       result->problems.push_back(absl::StrCat("unknown option ", extra, "; `onnx-export ",
                                               subcommand.name, " --help` lists them"));
     } else if (!after_unknown) {
-      result->problems.push_back(absl::StrCat("unexpected argument '", extra, "'"));
+      result->problems.push_back(absl::StrCat("unexpected argument '", extra,
+                                              "'; the items of a list are parted by commas, a,b"));
     }
     after_unknown = option;
   }
@@ -279,8 +280,15 @@ void Parser::ConvertAll(const Subcommand& subcommand, const CLI::App& app, Parse
   if (result->problems.empty()) result->command_line = std::move(line);
 }
 
+std::string NoCommand(const std::vector<std::string>& arguments) {
+  const std::string what = arguments.empty() ? "a command is missing"
+                                             : absl::StrCat("'", arguments[0], "' is no command");
+  return absl::StrCat(what, "; `onnx-export --help` lists the commands");
+}
+
 ParseResult Parser::Parse(std::vector<std::string> arguments) {
   ParseResult result;
+  const std::string no_command = NoCommand(arguments);
   std::reverse(arguments.begin(), arguments.end());
   try {
     app_.parse(std::move(arguments));
@@ -290,6 +298,9 @@ ParseResult Parser::Parse(std::vector<std::string> arguments) {
     return result;
   } catch (const CLI::CallForVersion& version) {
     result.text = absl::StrCat(version.what(), "\n");
+    return result;
+  } catch (const CLI::RequiredError&) {
+    result.problems.push_back(no_command);
     return result;
   } catch (const CLI::ParseError& error) {
     result.problems.push_back(error.what());

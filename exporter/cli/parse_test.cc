@@ -61,6 +61,17 @@ TEST(ParseTest, AllProblemsAtOnce) {
   EXPECT_THAT(result.problems, SizeIs(9));
 }
 
+TEST(ParseTest, SaysWhatIsNoCommand) {
+  EXPECT_THAT(ParseCommandLine({}).problems, ElementsAre(HasSubstr("a command is missing")));
+  EXPECT_THAT(ParseCommandLine({"exprot", "--model", "m"}).problems,
+              ElementsAre(HasSubstr("'exprot' is no command")));
+}
+
+TEST(ParseTest, ItemsOfAListAreOneArgument) {
+  EXPECT_THAT(ParseCommandLine({"ops", "--opset", "13", "18"}).problems,
+              Contains(HasSubstr("unexpected argument '18'; the items of a list are parted by")));
+}
+
 TEST(ParseTest, NamesThatCannotBeMeant) {
   const ParseResult result = ParseCommandLine(
       {"export", "--model", "", "--output", "", "--output-names", "o,o", "--custom-opsets",

@@ -18,12 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of tensors and a file may take each other's place, another folder's contents may not.
+// A model's data, x.onnx.data, is a file or a folder, as the layout says: either takes the other's
+// place. No other file takes a folder's.
 absl::Status Move(const fs::path& from, const fs::path& to) {
   std::error_code error;
-  const bool is_folder = fs::is_directory(from, error);
-  if (auto status = files::CheckReplaceable(to.string(), is_folder); !status.ok()) return status;
-  if (is_folder) fs::remove_all(to, error);
+  const bool is_folder = fs::is_directory(from, error), is_data = to.extension() == ".data";
+  const auto status = files::CheckReplaceable(to.string(), is_folder || is_data);
+  if (!status.ok()) return status;
+  if (is_folder || fs::is_directory(to, error)) fs::remove_all(to, error);
   fs::rename(from, to, error);
   return error ? files::SystemError(error.value(), "write", to.string()) : absl::OkStatus();
 }

@@ -46,6 +46,16 @@ TEST(StagingTest, FoldersReplaceFoldersAndFiles) {
   EXPECT_FALSE(std::filesystem::exists(folder.File("data/0")));
 }
 
+TEST(StagingTest, DataOfOneLayoutReplacesThatOfAnother) {
+  files::TestFolder folder;
+  std::filesystem::create_directory(folder.File("x.onnx.data"));
+  ASSERT_TRUE(files::WriteFile(folder.File("x.onnx.data/0"), "").ok());
+  auto staging = Staging::Create(folder.path());
+  ASSERT_TRUE(files::WriteFile(staging->File("x.onnx.data"), "weights").ok());
+  ASSERT_TRUE(staging->Publish({"x.onnx.data"}).ok());
+  EXPECT_EQ(*files::ReadFile(folder.File("x.onnx.data")), "weights");
+}
+
 TEST(StagingTest, FailureTakesBackWhatWasMoved) {
   files::TestFolder folder;
   std::filesystem::create_directory(folder.File("b"));

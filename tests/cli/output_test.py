@@ -86,8 +86,16 @@ class OutputTest(unittest.TestCase):
     def test_data_beside_the_model_that_is_an_input(self):
         (self.folder / "o.onnx.data").mkdir()
         shutil.copy(self.folder / "net.pt2", self.folder / "o.onnx.data")
-        self.refused("export", "--model", "o.onnx.data/net.pt2", "--external-data", "per_tensor",
-                     "--output", "o.onnx", words=("o.onnx.data", "--model"))
+        for layout in ("single", "per_tensor"):
+            self.refused("export", "--model", "o.onnx.data/net.pt2", "--external-data", layout,
+                         "--output", "o.onnx", words=("o.onnx.data", "--model"))
+
+    def test_data_of_one_layout_replaces_that_of_another(self):
+        for layout in ("per_tensor", "single", "per_tensor"):
+            result = self.run_command("export", "--model", "net.pt2", "--external-data", layout,
+                                      "--output", "o.onnx")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual((self.folder / "o.onnx.data").is_dir(), layout == "per_tensor")
 
     def test_test_data_that_holds_an_input(self):
         case = self.folder / "test_data_set_0"
