@@ -30,6 +30,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/rules_onnxConfigVersion.
 install(FILES
   cmake/rules_onnxConfig.cmake
   cmake/RulesOnnxModel.cmake
+  cmake/RulesOnnxModelChecks.cmake
   cmake/RulesOnnxReplaceChanged.cmake
   rules/private/make_torch_model.py
   "${PROJECT_BINARY_DIR}/rules_onnxConfigVersion.cmake"

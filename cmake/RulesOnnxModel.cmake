@@ -9,6 +9,8 @@
 # Options have the names of the flags of onnx-export, in upper case, and are
 # described in rules/private/options.bzl and by `onnx-export export --help`.
 
+include("${CMAKE_CURRENT_LIST_DIR}/RulesOnnxModelChecks.cmake")
+
 set(RULES_ONNX_PYTHON "${RULES_ONNX_DEFAULT_PYTHON}" CACHE FILEPATH
   "Python with torch, onnx and onnxruntime, for add_torch_model and onnx_model_test")
 set(RULES_ONNX_CACHE_DIR "" CACHE PATH
@@ -89,20 +91,6 @@ function(_rules_onnx_axes_json out)
   set(${out} "${json}" PARENT_SCOPE)
 endfunction()
 
-function(_rules_onnx_check_arguments function required)
-  foreach(argument IN LISTS required)
-    if(NOT DEFINED arg_${argument})
-      message(FATAL_ERROR "${function}: ${argument} is missing")
-    endif()
-  endforeach()
-  if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${function}: unknown option ${arg_UNPARSED_ARGUMENTS}")
-  endif()
-  if(arg_KEYWORDS_MISSING_VALUES)
-    message(FATAL_ERROR "${function}: ${arg_KEYWORDS_MISSING_VALUES} has no value")
-  endif()
-endfunction()
-
 # torch_flags and torch_depends for what LibTorch does: reading a .pt, running any program.
 macro(_rules_onnx_torch_capture needed program)
   set(torch_flags)
@@ -127,6 +115,7 @@ endmacro()
 function(add_torch_model target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "ENTRY;FORM;SEED;TRAINING" "DATA;DYNAMIC_AXES;SRCS")
   _rules_onnx_check_arguments(add_torch_model "SRCS;ENTRY")
+  _rules_onnx_check_words(add_torch_model FORM TRAINING)
   if(NOT RULES_ONNX_PYTHON)
     message(FATAL_ERROR "add_torch_model needs a Python with torch: set RULES_ONNX_PYTHON")
   endif()
@@ -251,6 +240,10 @@ function(add_onnx_model target)
     "MODEL;OUTPUT;${_RULES_ONNX_CAPTURE_FLAGS};${_RULES_ONNX_CAPTURE_WORDS};${_RULES_ONNX_LOWER_FLAGS};${_RULES_ONNX_LOWER_WORDS}"
     "DYNAMIC_AXES;EXTERNAL_DATA;INPUTS;OPSETS;OP_MAPPING;PLUGINS;TORCH_LIBRARIES;${_RULES_ONNX_CAPTURE_LISTS};${_RULES_ONNX_LOWER_LISTS};${_RULES_ONNX_LOWER_MAPS}")
   _rules_onnx_check_arguments(add_onnx_model "MODEL")
+  _rules_onnx_check_flags(add_onnx_model ${_RULES_ONNX_CAPTURE_FLAGS} ${_RULES_ONNX_LOWER_FLAGS})
+  _rules_onnx_check_words(add_onnx_model EXTERNAL_DATA ${_RULES_ONNX_CAPTURE_WORDS} ${_RULES_ONNX_LOWER_WORDS})
+  _rules_onnx_check_unique(add_onnx_model EXTERNAL_DATA)
+  _rules_onnx_check_opsets(add_onnx_model)
   if(NOT arg_OPSETS)
     set(arg_OPSETS 18)
   endif()
@@ -260,6 +253,7 @@ function(add_onnx_model target)
 
   set(program "${arg_MODEL}")
   if(TARGET "${arg_MODEL}")
+    _rules_onnx_check_made_by(add_onnx_model "${arg_MODEL}" add_torch_model ONNX_EXAMPLE_INPUTS)
     get_target_property(program "${arg_MODEL}" ONNX_PROGRAM)
     if(NOT arg_INPUTS)
       get_target_property(arg_INPUTS "${arg_MODEL}" ONNX_EXAMPLE_INPUTS)
@@ -315,11 +309,12 @@ function(add_onnx_model target)
     VERBATIM)
   # Where the capture left a file alone, nothing that depends on the file runs again.
   foreach(file IN LISTS captured)
+    cmake_path(GET file FILENAME name)
     add_custom_command(
       OUTPUT "${file}"
       COMMAND "${CMAKE_COMMAND}" -E true
       DEPENDS "${fresh}/stamp"
-      COMMENT ""
+      COMMENT "Captured ${name}"
       VERBATIM)
   endforeach()
 
@@ -379,6 +374,7 @@ endfunction()
 function(onnx_model_install target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION" "")
   _rules_onnx_check_arguments(onnx_model_install "DESTINATION")
+  _rules_onnx_check_made_by(onnx_model_install "${target}" add_onnx_model ONNX_MODELS)
   get_target_property(models ${target} ONNX_MODELS)
   get_target_property(data ${target} ONNX_DATA)
   install(FILES ${models} DESTINATION "${arg_DESTINATION}")
@@ -397,6 +393,7 @@ endfunction()
 function(onnx_model_test test)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT" "")
   _rules_onnx_check_arguments(onnx_model_test "EXPORT")
+  _rules_onnx_check_made_by(onnx_model_test "${arg_EXPORT}" add_onnx_model ONNX_MODELS)
   if(NOT RULES_ONNX_PYTHON)
     message(FATAL_ERROR "onnx_model_test needs a Python with onnxruntime: set RULES_ONNX_PYTHON")
   endif()
@@ -408,4 +405,5 @@ function(onnx_model_test test)
   add_test(NAME ${test}
     COMMAND rules_onnx::onnx-export verify --model "${program}" ${models} ${verify_flags}
       ${torch_flags} --python "${RULES_ONNX_PYTHON}")
+  _rules_onnx_note_test("${test}")
 endfunction()

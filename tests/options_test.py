@@ -68,6 +68,17 @@ class OptionsTest(unittest.TestCase):
                 self.assertEqual(rows[name]["default"], default_text(option), name)
                 self.assertEqual(rows[name]["choices"], option.values, name)
 
+    def test_cmake_knows_the_same_values(self):
+        text = (ROOT / "cmake/RulesOnnxModelChecks.cmake").read_text()
+        choices = {name: words.split() for name, words in re.findall(r"^set\(_RULES_ONNX_CHOICES_(\w+) ([a-z_ ]+) CACHE", text, re.MULTILINE)}
+        torch_model = (ROOT / "rules/private/torch_model.bzl").read_text()
+        forms = re.search(r'"form": attr\.string\([^)]*values = \[([^]]*)\]', torch_model)[1]
+        self.assertEqual(choices.pop("FORM"), re.findall(r'"(\w+)"', forms))
+        words = {name.upper(): row["choices"] for name, row in flags().items() if row["choices"] and name != "stage"}
+        self.assertEqual(choices, words)
+        opsets = re.search(r"^set\(_RULES_ONNX_OPSET_RANGE (\d+) (\d+) ", text, re.MULTILINE)
+        self.assertIn(f"{opsets[1]} to {opsets[2]},", flags()["opsets"]["doc"])
+
     def test_inputs_of_the_rule_are_flags(self):
         rule = (ROOT / "rules/private/onnx_export.bzl").read_text()
         cmake = (ROOT / "cmake/RulesOnnxModel.cmake").read_text()

@@ -216,6 +216,29 @@ onnx_model_test(net_test EXPORT net)
         ]:
             self.assertEqual(takers, {command for command, line in lines.items() if words in line}, words)
 
+    def test_values_of_options_may_be_any_of_cmakes(self):
+        for value, word in [("TRUE", "true"), ("on", "true"), ("Yes", "true"), ("1", "true"),
+                            ("FALSE", "false"), ("off", "false"), ("No", "false"), ("0", "false")]:
+            self.project.write_build(f"add_onnx_model(net MODEL net.pt CHECK {value})")
+            checked(self.project.configure())
+            commands = checked(run(["ninja", "-C", self.project.binary, "-t", "commands", "net"], self.project.folder))
+            self.assertIn(f"--check {word} ", commands, value)
+
+    def test_without_enable_testing_a_warning_names_the_tests(self):
+        self.project.write_build("add_onnx_model(net MODEL net.pt)\nonnx_model_test(one EXPORT net)\nonnx_model_test(two EXPORT net)")
+        build = self.project.source / "CMakeLists.txt"
+        enabled = build.read_text()
+        warning = "onnx_model_test: one, two will not run, since enable_testing() is not called"
+        for text, options, warned in [
+            (enabled, [], False),
+            (enabled.replace("enable_testing()", ""), [], True),
+            (enabled.replace("enable_testing()", "") + "\nenable_testing()\n", [], False),
+            (enabled.replace("enable_testing()", "include(CTest)"), ["-DBUILD_TESTING=OFF"], False),
+        ]:
+            build.write_text(text)
+            said = " ".join(checked(self.project.configure(*options)).split())
+            self.assertEqual(warning in said, warned, text)
+
     def test_faults_are_named(self):
         for text, message in [
             ("add_onnx_model(net)", "add_onnx_model: MODEL is missing"),
@@ -223,6 +246,23 @@ onnx_model_test(net_test EXPORT net)
             ("add_onnx_model(net MODEL net.pt OPSETS 13 18 OUTPUT net.onnx)", "must hold {opset}"),
             ("add_onnx_model(net MODEL net.pt DYNAMIC_AXES x:N)", "'x:N' is not INPUT:AXIS:NAME"),
             ("add_torch_model(net_pt SRCS net.py)", "add_torch_model: ENTRY is missing"),
+            ("add_torch_model(net_pt SRCS net.py ENTRY net:build FORM traced)", "FORM: 'traced' is none of trace, script, export"),
+            ("add_onnx_model(net MODEL net.pt OPSET 13)", "add_onnx_model: unknown option OPSET "),
+            ("add_onnx_model(net MODEL net.pt INPUTS OUTPUT CHECK ON)", "add_onnx_model: no value is given for INPUTS, OUTPUT"),
+            ("add_onnx_model(net MODEL net.pt CHECK flase)", "add_onnx_model: CHECK: 'flase' is neither true nor false"),
+            ("add_onnx_model(net MODEL net.pt STRIP_DOC_STRING of)", "STRIP_DOC_STRING: 'of' is neither true nor false"),
+            ("add_onnx_model(net MODEL net.pt ALLOW_FROZEN_SHAPES 2)", "ALLOW_FROZEN_SHAPES: '2' is neither true nor false"),
+            ("add_onnx_model(net MODEL net.pt EXTERNAL_DATA shard)", "'shard' is none of none, single, per_tensor, shared"),
+            ("add_onnx_model(net MODEL net.pt EXTERNAL_DATA none none)", "EXTERNAL_DATA: none is given twice"),
+            ("add_onnx_model(net MODEL net.pt TRAINING Train)", "TRAINING: 'Train' is none of eval, preserve, train"),
+            ("add_onnx_model(net MODEL net.pt OPERATOR_EXPORT_TYPE aten_fall)", "OPERATOR_EXPORT_TYPE: 'aten_fall' is none of onnx, "),
+            ("add_onnx_model(net MODEL net.pt OPSETS 13 13)", "OPSETS: 13 is given twice"),
+            ("add_onnx_model(net MODEL net.pt OPSETS 8)", "OPSETS: 8 is not within 9..28"),
+            ("add_onnx_model(net MODEL net.pt OPSETS 18 29)", "OPSETS: 29 is not within 9..28"),
+            ("add_onnx_model(net MODEL net.pt OPSETS 1x)", "OPSETS: '1x' is no number"),
+            ("add_custom_target(net_pt)\nadd_onnx_model(net MODEL net_pt)", "'net_pt' was not made by add_torch_model"),
+            ("onnx_model_test(net_test EXPORT net)", "onnx_model_test: there is no target 'net' (add_onnx_model has to come first)"),
+            ("onnx_model_install(net DESTINATION models)", "onnx_model_install: there is no target 'net' "),
         ]:
             self.project.write_build(text)
             result = self.project.configure()

@@ -46,7 +46,9 @@ add_subdirectory(plugin)
         return [node.op_type for node in model.graph.node if not node.domain or node.domain == DOMAIN]
 
     def test_example(self):
-        self.build()
+        log = self.build()
+        self.assertIn("Captured gate_with_plugins.graph", log)
+        self.assertNotIn("cmake -E", log)
         self.assertEqual(self.operators("gate_with_plugins"), ["Softsign", "Mul", "Mul", "Sigmoid", "Mul"])
         self.assertEqual(self.operators("gate_with_mapping")[0], "ScaledSoftsign")
         self.assertIn("no work to do", self.build())
