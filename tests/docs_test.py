@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -17,6 +18,12 @@ class DocsTest(unittest.TestCase):
 
     def test_rules(self):
         subprocess.run([sys.executable, ROOT / "tools/generate_rule_docs.py", "--check"], check=True)
+
+    def test_grammar_of_specs(self):
+        header = (ROOT / "exporter/inputs/spec.h").read_text()
+        grammar = re.search(r"^//   spec .*?^//   size, second .*?$", header, re.MULTILINE | re.DOTALL)[0]
+        grammar = "".join(line.removeprefix("//   ") + "\n" for line in grammar.splitlines())
+        self.assertIn(f"```\n{grammar}```\n", (ROOT / "docs/inputs.md").read_text())
 
     def test_table(self):
         rows = json.loads(subprocess.run([EXPORTER, "ops", "--json"], check=True, capture_output=True, text=True).stdout)
