@@ -1,6 +1,6 @@
 """onnx_export: ONNX artifacts of a PyTorch program."""
 
-load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "VERIFY_FILES", "VERIFY_OPTIONS", "flag_of", "option_attributes", "option_flags")
+load(":options.bzl", "CAPTURE_OPTIONS", "LOWER_OPTIONS", "OPSET_RANGE", "VERIFY_FILES", "VERIFY_OPTIONS", "flag_of", "option_attributes", "option_flags")
 load(":providers.bzl", "OnnxInfo", "TorchModelInfo")
 load(":toolchains.bzl", "EXPORTER_TOOLCHAIN", "TOOLCHAIN_ARGUMENTS")
 load(":verify.bzl", "OPTIONAL_VERIFY_TOOLCHAINS", "can_verify", "make_test_data")
@@ -25,6 +25,10 @@ def _layouts(ctx):
     return layouts
 
 def _opsets(ctx):
+    first, last = OPSET_RANGE
+    for opset in ctx.attr.opsets:
+        if opset < first or opset > last:
+            fail("opsets: %d is not within %d..%d" % (opset, first, last))
     _check_unique(ctx.attr.opsets, "opsets")
     return ctx.attr.opsets
 
@@ -213,7 +217,7 @@ _ATTRIBUTES = {
     ),
     "opsets": attr.int_list(
         default = [18],
-        doc = "Opsets, each an artifact of its own.",
+        doc = "Opsets, %d to %d, each an artifact of its own." % OPSET_RANGE,
     ),
     "output": attr.string(
         doc = "File name of the artifacts, with {opset} and {external_data} where there are several; " +

@@ -5,6 +5,9 @@ the flag --some-name; its type is that of its default. Only what differs from
 the default is passed on.
 """
 
+# The first and the last opset that onnx-export knows.
+OPSET_RANGE = (9, 28)
+
 def _option(default, doc, values = []):
     return struct(default = default, doc = doc, values = values)
 

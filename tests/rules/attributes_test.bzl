@@ -188,6 +188,8 @@ def attribute_tests(name):
 
     for case, attributes, message in [
         ("no_opset", {"opsets": []}, "no value is given"),
+        ("low_opset", {"opsets": [18, 8]}, "opsets: 8 is not within 9..28"),
+        ("high_opset", {"opsets": [29]}, "opsets: 29 is not within 9..28"),
         ("same_opset", {"opsets": [18, 18]}, "18 is given twice"),
         ("unknown_layout", {"external_data": "many"}, "\"many\" is none of none, single, per_tensor, shared"),
         ("bad_axis", {"dynamic_axes": {"x": ["N"]}}, "\"N\" is not AXIS:NAME"),
