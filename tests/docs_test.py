@@ -25,6 +25,25 @@ class DocsTest(unittest.TestCase):
         grammar = "".join(line.removeprefix("//   ") + "\n" for line in grammar.splitlines())
         self.assertIn(f"```\n{grammar}```\n", (ROOT / "docs/inputs.md").read_text())
 
+    def test_operators_of_the_recipe_have_schemas(self):
+        schemas = (ROOT / "exporter/ir/aten_schemas.cc").read_text()
+        text = (ROOT / "CONTRIBUTING.md").read_text()
+        names = set(re.findall(r'[`"](aten::\w+)', text))
+        self.assertTrue(names)
+        for name in names:
+            self.assertRegex(schemas, rf'"{name}[.(]', name)
+        for schema in re.findall(r"`(aten::\w+\([^`]*\))`", text):
+            self.assertIn(f'"{schema} -> ', schemas)
+
+    def test_rows_name_the_lowerings_that_they_serve(self):
+        served = set()
+        for path in (ROOT / "tests/ops/rows").glob("*.py"):
+            served.update(re.findall(r"\b(\w+\.cc)\b", re.match(r'"""(.*?)"""', path.read_text(), re.DOTALL)[1]))
+        lowerings = {path.name: path.read_text() for path in (ROOT / "exporter/lowering").glob("*.cc")}
+        families = {name for name, text in lowerings.items() if re.search(r"^const Family k", text, re.MULTILINE)}
+        self.assertEqual(families - served, set(), "named by no file of rows")
+        self.assertEqual(served - set(lowerings), set(), "there are no such files")
+
     def test_table(self):
         rows = json.loads(subprocess.run([EXPORTER, "ops", "--json"], check=True, capture_output=True, text=True).stdout)
         by_op = {}

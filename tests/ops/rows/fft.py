@@ -1,4 +1,4 @@
-"""Rows of fft.cc and complex.cc."""
+"""Rows of fft.cc, stft.cc and complex.cc."""
 
 import torch
 from torch import fft

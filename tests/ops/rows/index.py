@@ -1,4 +1,4 @@
-"""Rows of index.cc, gather.cc, scatter.cc and mask.cc."""
+"""Rows of index.cc, gather.cc, scatter.cc, mask.cc, segment.cc and embedding_bag.cc."""
 
 import torch
 

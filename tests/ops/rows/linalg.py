@@ -1,4 +1,4 @@
-"""Rows of linalg.cc, qr.cc, ldl.cc, lstsq.cc, svd.cc, products.cc, distance.cc."""
+"""Rows of linalg.cc, qr.cc, ldl.cc, ldl_factor.cc, lstsq.cc, svd.cc, products.cc, distance.cc."""
 
 import torch
 from torch import linalg as L

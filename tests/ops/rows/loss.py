@@ -1,4 +1,4 @@
-"""Rows of loss.cc and class_loss.cc."""
+"""Rows of loss.cc, class_loss.cc and ctc.cc."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
-"""Overloads and other names of operators that the rest of the rows do not call: one row for each group."""
+"""Rows of random.cc and random_gamma.cc, and overloads and other names of operators that the rest of the rows do
+not call: one row for each group."""
 
 import math
 from typing import Dict, List

@@ -1,5 +1,5 @@
-"""Rows of what capture and the passes make of scripted programs: dicts, writes to tensors that are one of
-several, values whose type the inputs decide."""
+"""Rows of control_flow.cc, and of what capture and the passes make of scripted programs: dicts, writes to
+tensors that are one of several, values whose type the inputs decide."""
 
 from typing import Dict, List
 

@@ -1,4 +1,4 @@
-"""Rows of view.cc, permute.cc, join.cc, split.cc and diagonal.cc."""
+"""Rows of view.cc, permute.cc, join.cc, split.cc, diagonal.cc and cast.cc."""
 
 import torch
 
