@@ -108,7 +108,8 @@ endmacro()
 #   SRCS <file.py>...          sources, below the project's source folder
 #   ENTRY <module>:<function>  returns (module, example inputs)
 #   [FORM trace|script|export] [TRAINING eval|preserve|train] [SEED <n>]
-#   [DYNAMIC_AXES x:0:N...]    only for FORM export
+#   [DYNAMIC_AXES x:0:N...]    axes of unknown size; the program is compared with the module
+#                              at other sizes of them, whatever the FORM
 #   [DATA <file>...])          files that the module reads
 # Makes <target>.pt (.pt2 for FORM export) and <target>.inputs.pt in the current
 # binary folder: properties ONNX_PROGRAM and ONNX_EXAMPLE_INPUTS.

@@ -166,20 +166,92 @@ def name_stacks_portably(program):
                     r'File "([^"]*)"', lambda match: f'File "{portable_path(match[1])}"', node.meta["stack_trace"])
 
 
-def dynamic_shapes(module, axes_json):
-    """torch.export's form of the command line's dynamic axes."""
-    if not axes_json:
-        return None
-    axes = json.loads(axes_json)
-    parameters = list(inspect.signature(module.forward).parameters)
-    unknown = sorted(set(axes) - set(parameters))
-    if unknown:
-        raise Error(f"dynamic_axes names {', '.join(unknown)}; forward takes {', '.join(parameters)}")
-    dims = {name: torch.export.Dim(name) for of_input in axes.values() for name in of_input.values()}
-    return {
-        parameter: {int(axis): dims[name] for axis, name in axes[parameter].items()} if parameter in axes else None
-        for parameter in parameters
-    }
+def bind(module, inputs):
+    """The inputs by the names of forward's parameters."""
+    try:
+        return inspect.signature(module.forward).bind(*inputs)
+    except TypeError as error:
+        raise Error(f"example inputs do not fit forward: {error}") from None
+
+
+def map_leaves(function, value, path):
+    """A nested value with function(path, leaf) in the place of each leaf."""
+    if isinstance(value, (tuple, list)):
+        items = [map_leaves(function, item, f"{path}.{i}") for i, item in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: map_leaves(function, item, f"{path}.{key}") for key, item in value.items()}
+    return function(path, value)
+
+
+class DynamicAxes:
+    """The command line's dynamic axes, for the inputs of a module.
+
+    axes: {tensor: {axis: name}}; sizes: the example's, by name. A tensor in a list x is x.0.
+    """
+
+    def __init__(self, bound, axes_json):
+        self.bound = bound
+        self.axes, self.sizes = {}, {}
+        tensors = {path: value for name, argument in bound.arguments.items()
+                   for path, value in leaves(argument, name) if isinstance(value, torch.Tensor)}
+        for path, names in json.loads(axes_json or "{}").items():
+            if path not in tensors:
+                raise Error(f"dynamic_axes names {path}; forward takes {', '.join(tensors) or 'no tensor'}")
+            self.axes[path] = {self.add(path, tensors[path], int(axis), name): name for axis, name in names.items()}
+
+    def add(self, path, tensor, axis, name):
+        """The axis, counted from the front."""
+        if not -tensor.dim() <= axis < tensor.dim():
+            raise Error(f"dynamic_axes names axis {axis} of {path}, which has {tensor.dim()} axes")
+        size = tensor.shape[axis]
+        if self.sizes.setdefault(name, size) != size:
+            raise Error(f"dynamic_axes: {name} is {self.sizes[name]} and, as axis {axis} of {path}, {size}; "
+                        "equal names mean equal sizes")
+        return axis % tensor.dim()
+
+    def shapes(self):
+        """torch.export's form."""
+        if not self.axes:
+            return None
+        dims = {name: torch.export.Dim(name) for name in self.sizes}
+
+        def shape(path, _):
+            return {axis: dims[name] for axis, name in self.axes[path].items()} if path in self.axes else None
+
+        return {name: map_leaves(shape, value, name) for name, value in self.bound.arguments.items()}
+
+    def resized(self, sizes):
+        """Inputs of those sizes, by name: the example cropped or repeated."""
+        def resize(path, value):
+            for axis, name in self.axes.get(path, {}).items():
+                if name in sizes:
+                    value = resized_axis(value, axis, sizes[name])
+            return value
+
+        arguments = {name: map_leaves(resize, value, name) for name, value in self.bound.arguments.items()}
+        return inspect.BoundArguments(self.bound.signature, arguments).args
+
+    def other_sizes(self):
+        """For each name, and for all of them: sizes to try until the module takes them."""
+        groups = [[name] for name in self.sizes] + ([list(self.sizes)] if len(self.sizes) > 1 else [])
+        for group in groups:
+            yield [{name: self.sizes[name] + 1 for name in group},
+                   {name: max(2 * self.sizes[name], self.sizes[name] + 2) for name in group}]
+
+    def describe(self, sizes):
+        def places(name):
+            return ", ".join(f"axis {axis} of {path}" for path, axes in self.axes.items()
+                             for axis, other in axes.items() if other == name)
+
+        return " and ".join(f"{name} ({places(name)}) is {size} instead of {self.sizes[name]}"
+                            for name, size in sizes.items())
+
+
+def resized_axis(tensor, axis, size):
+    if tensor.shape[axis] == 0:
+        return tensor.new_zeros([*tensor.shape[:axis], size, *tensor.shape[axis + 1:]])
+    return tensor.index_select(axis, torch.arange(size) % tensor.shape[axis])
 
 
 def trace(module, inputs):
@@ -187,13 +259,13 @@ def trace(module, inputs):
         return torch.jit.trace(module, inputs, check_trace=False, strict=False)
 
 
-def make_program(module, inputs, form, axes_json):
+def make_program(module, inputs, form, axes):
     if form == "trace":
         name_code_portably()
         return on_own_stack(trace, module, inputs)
     if form == "script":
         return torch.jit.script(module)
-    program = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes(module, axes_json))
+    program = torch.export.export(module, inputs, dynamic_shapes=axes.shapes())
     name_stacks_portably(program)
     return program
 
@@ -245,8 +317,10 @@ def difference(expected, actual):
         return f"{len(expected)} outputs became {len(actual)}"
     for (path, left), (_, right) in zip(expected, actual):
         if isinstance(left, torch.Tensor):
-            if not isinstance(right, torch.Tensor) or left.shape != right.shape or left.dtype != right.dtype:
-                return f"{path} has another type or shape"
+            if not isinstance(right, torch.Tensor) or left.dtype != right.dtype:
+                return f"{path} is of type {getattr(right, 'dtype', type(right).__name__)} instead of {left.dtype}"
+            if left.shape != right.shape:
+                return f"{path} has shape {list(right.shape)} instead of {list(left.shape)}"
             if not torch.allclose(left, right, rtol=1e-3, atol=1e-4, equal_nan=True):
                 return f"{path} differs by up to {(left.to(torch.float64) - right.to(torch.float64)).abs().max():.3g}"
         elif left != right and isinstance(right, (bool, int, float, str)):
@@ -254,20 +328,74 @@ def difference(expected, actual):
     return None
 
 
-def check_program(module, path, inputs, seed):
+VALUES_HINT = {"trace": (
+    "Tracing freezes values that Python reads (.item(), int(x), if x): "
+    "use form = \"script\", or torch.jit.script for that function")}
+SIZES_HINT = {"trace": (
+    "Tracing freezes sizes that Python makes a number of (int(x.shape[0]), len(x), if x.shape[0] > 1): "
+    "use x.shape[0] as it is, form = \"script\", or torch.jit.script for that function")}
+
+
+def warn(text):
+    print(f"torch_model: warning: {text}", file=sys.stderr)
+
+
+def reason(error):
+    """An error's message in one line: the last one where TorchScript tells its traceback."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    return lines[-1 if any("Traceback of TorchScript" in line for line in lines) else 0]
+
+
+class Check:
+    """Compares a saved program with the module that it was made from."""
+
+    def __init__(self, module, path, seed):
+        self.module, self.path, self.seed = module, path, seed
+
+    def expected(self, values):
+        """What the module gives."""
+        set_seed(self.seed)
+        with torch.no_grad():
+            return copy.deepcopy(self.module)(*copy.deepcopy(values))
+
+    def compare(self, values, expected, where, hint):
+        set_seed(self.seed)
+        try:
+            with torch.no_grad():
+                actual = load_program(self.path)(*copy.deepcopy(values))
+        except Exception as error:
+            raise Error(f"{where} the saved program fails, and the module does not: {reason(error)}. {hint}".rstrip())
+        if found := difference(expected, actual):
+            raise Error(f"{where} the saved program differs from the module: {found}. {hint}".rstrip())
+
+
+def check_values(check, inputs, form):
     """Runs module and saved program on the inputs and on others."""
-    generator = torch.Generator().manual_seed(seed + 1)
-    with torch.no_grad():
-        for which, values in (("the example inputs", inputs), ("a second set of inputs", other_values(inputs, generator))):
-            set_seed(seed)
-            expected = copy.deepcopy(module)(*copy.deepcopy(values))
-            set_seed(seed)
-            found = difference(expected, load_program(path)(*copy.deepcopy(values)))
-            if found:
-                raise Error(
-                    f"on {which} the saved program differs from the module: {found}. "
-                    "Tracing freezes values that Python reads (.item(), int(x), if x): "
-                    "use form = \"script\", or torch.jit.script for that function")
+    hint = VALUES_HINT.get(form, "")
+    check.compare(inputs, check.expected(inputs), "on the example inputs", hint)
+    generator = torch.Generator().manual_seed(check.seed + 1)
+    values = other_values(inputs, generator)
+    check.compare(values, check.expected(values), "on a second set of inputs", hint)
+
+
+def check_sizes(check, axes, form):
+    """Runs module and saved program at other sizes of the dynamic axes, one by one and all at once."""
+    for alternatives in axes.other_sizes():
+        failures = []
+        for sizes in alternatives:
+            where = f"where {axes.describe(sizes)},"
+            values = axes.resized(sizes)
+            try:
+                expected = check.expected(values)
+            except Exception as error:
+                failures.append(f"{where} the module itself fails: {reason(error)}")
+                continue
+            check.compare(values, expected, where, SIZES_HINT.get(form, ""))
+            break
+        else:
+            warn(f"{failures[0]}; the check of frozen sizes is skipped")
 
 
 def parse_arguments():
@@ -292,13 +420,16 @@ def run(arguments):
         raise Error(f"entry {arguments.entry} must return (torch.nn.Module, example inputs)")
     module, inputs = built
     inputs = positional(module, inputs)
+    axes = DynamicAxes(bind(module, inputs), arguments.dynamic_axes)
     set_training(module, arguments.training)
     set_seed(arguments.seed)
     with torch.no_grad():
-        program = make_program(copy.deepcopy(module), inputs, arguments.form, arguments.dynamic_axes)
+        program = make_program(copy.deepcopy(module), inputs, arguments.form, axes)
     save_program(program, arguments.program)
     torch.save(inputs, arguments.inputs)
-    check_program(module, arguments.program, inputs, arguments.seed)
+    check = Check(module, arguments.program, arguments.seed)
+    check_values(check, inputs, arguments.form)
+    check_sizes(check, axes, arguments.form)
 
 
 def main():

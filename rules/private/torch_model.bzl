@@ -51,7 +51,8 @@ torch_model = rule(
             doc = "Files that the module reads, named from the workspace's root.",
         ),
         "dynamic_axes": attr.string_list_dict(
-            doc = "Only for form = \"export\": axes of unknown size by the name of forward's parameter, as in onnx_export.",
+            doc = "Axes of unknown size by the name of forward's parameter, as in onnx_export (a tensor in a list x is x.0). " +
+                  "torch.export is told them; with every form, module and saved program are compared at other sizes of them too.",
         ),
         "entry": attr.string(
             mandatory = True,
@@ -88,7 +89,10 @@ torch_model = rule(
 
 The same sources give the same bytes. The module and the saved program are run
 on a second set of inputs as well: a value that tracing froze (.item(), int(x),
-a Python branch) makes them differ, and is an error.
+a Python branch) makes them differ, and is an error. So is a size that tracing
+froze (int(x.shape[0]), len(x)) along one of dynamic_axes: module and program
+are also run on the example inputs repeated along these axes, each by itself and
+all at once. Where the module itself fails at other sizes, that is a warning.
 
 Output group inputs: the example inputs, written by torch.save; onnx_export
 takes them where it is given none.""",
