@@ -88,11 +88,12 @@ torch_model = rule(
     doc = """Makes a PyTorch program from the author's Python code.
 
 The same sources give the same bytes. The module and the saved program are run
-on a second set of inputs as well: a value that tracing froze (.item(), int(x),
-a Python branch) makes them differ, and is an error. So is a size that tracing
-froze (int(x.shape[0]), len(x)) along one of dynamic_axes: module and program
-are also run on the example inputs repeated along these axes, each by itself and
-all at once. Where the module itself fails at other sizes, that is a warning.
+on a second set of inputs as well, drawn within the range of the example's: a
+value that tracing froze (.item(), int(x), a Python branch) makes them differ,
+and is an error. So is a size that tracing froze (int(x.shape[0]), len(x)) along
+one of dynamic_axes: module and program are also run on the example inputs
+repeated along these axes, each by itself and all at once. Where the module
+itself fails on inputs made so, that is a warning.
 
 Output group inputs: the example inputs, written by torch.save; onnx_export
 takes them where it is given none.""",

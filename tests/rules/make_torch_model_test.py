@@ -117,5 +117,39 @@ class SizesTest(MakeTorchModelTest):
                             "dynamic_axes names axis 1 of x, which has 1 axes")
 
 
+class ValuesTest(MakeTorchModelTest):
+    def test_frozen_values_are_found(self):
+        for forward, inputs in (("return x * x.max().item()", "torch.rand(4)"),
+                                ("return x * x.item()", "torch.tensor(0.5)"),
+                                ("return x + x.sum().item()", "torch.zeros(3)"),
+                                ("return x * float(x.max())", "torch.rand(4).half()"),
+                                ("return x + x.real.max().item()", "torch.randn(4, dtype=torch.complex64)"),
+                                ("return x * int(x[0])", "torch.arange(100)"),
+                                ("return x if x.min() < -2.9 else x * 2", "torch.tensor([-3.0, 1.0, 1.0])")):
+            self.assert_refused(self.make(forward, inputs), "on a second set of inputs the saved program differs from "
+                                "the module", "Tracing freezes values that Python reads")
+
+    def test_values_stay_within_the_range_of_the_example(self):
+        forward = ("if not bool((x >= 2).all() and (x <= 3).all() and (y > 0).all() and (y <= 1).all() and n.item() == 3):\n"
+                   "    raise ValueError(f'outside: {x} {y} {n}')\n"
+                   "return x.sum() + y + n")
+        for dtype in ("float64", "float32", "float16", "bfloat16"):
+            inputs = f"(torch.tensor([2.0, 2.1, 3.0]).to(torch.{dtype}), torch.ones(2), torch.tensor(3))"
+            self.assertEqual(self.warnings(self.make(forward, inputs, parameters="x, y, n")), [])
+
+    def test_inputs_that_have_no_range(self):
+        nan = "torch.tensor([float('nan'), float('inf')])"
+        inputs = f"({nan}, torch.ones(0), torch.tensor([2**63 - 1, -2**63]), 1.5)"
+        forward = "return x + y.sum() + n.sum() + s"
+        self.assertEqual(self.warnings(self.make(forward, inputs, parameters="x, y, n, s: float", form="script")), [])
+
+    def test_a_module_that_fails_on_them_is_a_warning(self):
+        inputs = "torch.eye(3) * 2 - 0.5"
+        for form in ("trace", "script", "export"):
+            warning, = self.warnings(self.make("return torch.linalg.cholesky(x)", inputs, form))
+            self.assertIn("on a second set of inputs, which torch_model makes, the module fails: linalg.cholesky: ", warning)
+            self.assertTrue(warning.endswith("; the check of frozen values is skipped"), warning)
+
+
 if __name__ == "__main__":
     unittest.main()
