@@ -14,11 +14,14 @@ import importlib.abc
 import importlib.util
 import inspect
 import json
+import logging
 import os
 import queue
 import random
 import re
 import sys
+import sysconfig
+import traceback
 import types
 
 import numpy
@@ -423,6 +426,40 @@ def check_sizes(check, axes, form):
             warn(f"{failures[0]}; the check of frozen sizes is skipped")
 
 
+def is_authors(path, sources):
+    """Whether code of that file is the author's: neither installed, nor Python's, nor of this script."""
+    if path in sources:
+        return True
+    parts = path.split("/")
+    return (path.startswith("/") and not {"site-packages", "dist-packages"}.intersection(parts)
+            and not path.startswith(sysconfig.get_path("stdlib") + "/") and path != __file__)
+
+
+def chain(error):
+    """The error and those that it was raised from or after, the first one first."""
+    errors = []
+    while error is not None and error not in errors:
+        errors.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return errors[::-1]
+
+
+def authors_traceback(error, sources):
+    """An error as Python tells it, with the author's frames only, or else the place that raised it."""
+    parts, found = [], False
+    for one in chain(error):
+        frames = [frame for frame in traceback.extract_tb(one.__traceback__) if is_authors(frame.filename, sources)]
+        found = found or bool(frames)
+        if one is error or frames and str(one) not in str(error):
+            stack = ["Traceback of the author's code (most recent call last):\n", *traceback.format_list(frames)]
+            parts.append("".join([*(stack if frames else ()), *traceback.format_exception_only(one)]).rstrip("\n"))
+    if not found:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        parts.append(f"raised in {portable_path(place.filename)}, line {place.lineno}")
+        return "\n".join(parts)
+    return "\n\nand then\n\n".join(parts)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--entry", required=True)
@@ -457,15 +494,24 @@ def run(arguments):
     check_sizes(check, axes, arguments.form)
 
 
+def remove_outputs(arguments):
+    for path in (arguments.program, arguments.inputs):
+        if os.path.exists(path):
+            os.remove(path)
+
+
 def main():
     arguments = parse_arguments()
+    # PyTorch logs tracebacks of its own beside the errors that it raises; TORCH_LOGS has them again.
+    torch._logging.set_logs(all=logging.CRITICAL)
     try:
         run(arguments)
     except Error as error:
-        for path in (arguments.program, arguments.inputs):
-            if os.path.exists(path):
-                os.remove(path)
+        remove_outputs(arguments)
         sys.exit(f"torch_model: {error}")
+    except Exception as error:
+        remove_outputs(arguments)
+        sys.exit(f"torch_model: {arguments.entry} fails\n{authors_traceback(error, arguments.source)}")
 
 
 if __name__ == "__main__":

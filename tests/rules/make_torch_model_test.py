@@ -151,5 +151,41 @@ class ValuesTest(MakeTorchModelTest):
             self.assertTrue(warning.endswith("; the check of frozen values is skipped"), warning)
 
 
+class FailureTest(MakeTorchModelTest):
+    def lines(self, result):
+        self.assert_refused(result)
+        return result.stderr.splitlines()
+
+    def test_the_authors_frames_alone_are_told(self):
+        forward = "y = x + 1\nreturn y @ torch.ones(7, 2)"
+        for form in ("trace", "script", "export"):
+            lines = self.lines(self.make(forward, "torch.ones(4, 4)", form))
+            self.assertEqual(lines[:4], ["torch_model: net:build fails",
+                                         "Traceback of the author's code (most recent call last):",
+                                         '  File "net.py", line 7, in forward',
+                                         "    return y @ torch.ones(7, 2)"])
+            self.assertRegex(lines[-1], "^RuntimeError: .*4")
+            self.assertLessEqual(len(lines), 6)
+
+    def test_the_error_has_its_whole_message(self):
+        text = "\n".join(self.lines(self.make("return sorted(globals())", "torch.ones(4)", "script")))
+        self.assertIn("return sorted(globals())\n                      ~~~~~~~ <--- HERE", text)
+        self.assertNotIn("site-packages", text)
+
+    def test_errors_that_others_come_from(self):
+        forward = "try:\n    return {}['key']\nexcept KeyError as error:\n    raise ValueError('nothing found') from error"
+        text = "\n".join(self.lines(self.make(forward, "torch.ones(4)")))
+        self.assertRegex(text, r"(?s)line 7, in forward.*KeyError: 'key'\n\nand then\n\n.*line 9, in forward.*ValueError: nothing found$")
+
+    def test_the_place_of_an_error_without_the_authors_frames(self):
+        text = "\n".join(self.lines(self.make("return x", "'text'")))
+        self.assertRegex(text, r"\nraised in torch/[\w/]+\.py, line \d+$")
+
+    def test_syntax_errors(self):
+        lines = self.lines(self.make("return (x", "torch.ones(4)"))
+        self.assertIn('  File "net.py", line 6', lines)
+        self.assertIn("SyntaxError: '(' was never closed", lines)
+
+
 if __name__ == "__main__":
     unittest.main()
