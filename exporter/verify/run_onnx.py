@@ -4,6 +4,8 @@ R"py("  # C++ reads this file too, as a raw string: see script.cc.
 A case is a folder in the form of ONNX's backend tests: input_0.pb, input_1.pb, … and output_0.pb, …
 Models run in ONNX Runtime; where it has no kernel for a node, in ONNX's reference evaluator.
 Of outputs that depend on random numbers, type and shape are compared only.
+NaN equals NaN; results hold the share of it among the expected values of an output, and a warning
+where an output has no finite value, and so says little.
 Given the values that a model must have inside (exporter/cli/first_difference.h), finds the first
 that it has not.
 Needs numpy, onnx and onnxruntime. Exit status 0: all equal; 1: not; 2: cannot run.
@@ -213,9 +215,22 @@ def text_of(error):
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def share_where(condition, expected):
+    """The share of the expected values that a condition of floats holds for; 0 for other types."""
+    if expected.size == 0 or expected.dtype.kind in "biuOSU":
+        return 0.0
+    kind = numpy.complex128 if expected.dtype.kind == "c" else numpy.float64
+    return float(condition(expected.astype(kind)).mean())
+
+
+def new_result(path, label, folder, runtime, problem=None):
+    """nan: output -> share of NaN, where it is above 0."""
+    return {"model": path, "case": label, "runtime": runtime, "max_error": None, "problem": problem,
+            "random": [], "nan": {}, "warning": None, "first_difference": None, "folder": folder}
+
+
 def run_case(model, label, folder, rtol, atol):
-    result = {"model": model.path, "case": label, "runtime": model.runtime, "max_error": None,
-              "problem": None, "random": [], "first_difference": None}
+    result = new_result(model.path, label, folder, model.runtime)
     try:
         outputs = model.arranged(model.run(read_tensors(folder, "input")))
     except Exception as error:  # whatever a runtime throws is the result
@@ -227,7 +242,7 @@ def run_case(model, label, folder, rtol, atol):
     if len(actual) != len(expected):
         result["problem"] = f"{len(actual)} outputs, expected {len(expected)}"
         return result
-    errors = []
+    errors, not_finite = [], []
     for index, (value, (name, wanted)) in enumerate(zip(actual, expected)):
         name = name or f"output {index}"
         if random[index] is not None:
@@ -235,9 +250,16 @@ def run_case(model, label, folder, rtol, atol):
             result["random"].append(name)
         else:
             error, problem = compare(name, value, wanted, rtol, atol)
+            if share := share_where(numpy.isnan, wanted):
+                result["nan"][name] = share
+            if share_where(lambda values: ~numpy.isfinite(values), wanted) == 1:
+                not_finite.append(name)
         errors += [error] if error is not None and numpy.isfinite(error) else []
         result["problem"] = result["problem"] or problem
     result["max_error"] = max(errors, default=None)  # of those that are numbers
+    if not_finite:
+        result["warning"] = (f"no finite value was compared of {', '.join(not_finite)}: give inputs "
+                             "for which the program computes numbers")
     return result
 
 
@@ -346,16 +368,12 @@ def run_all(jobs, rtol, atol):
         try:
             model = Model(path)
         except Exception as error:
-            results.append({"model": path, "case": "", "runtime": "", "max_error": None,
-                            "problem": "cannot be loaded: " + text_of(error), "random": [],
-                            "first_difference": None, "folder": None})
+            problem = "cannot be loaded: " + text_of(error)
+            results.append(new_result(path, "", None, "", problem))
             continue
         if not cases:
-            results.append({"model": path, "case": "", "runtime": model.runtime, "max_error": None,
-                            "problem": "there is no case to run", "random": [],
-                            "first_difference": None, "folder": None})
-        results += [{**run_case(model, label, case, rtol, atol), "folder": case}
-                    for label, case in cases]
+            results.append(new_result(path, "", None, model.runtime, "there is no case to run"))
+        results += [run_case(model, label, case, rtol, atol) for label, case in cases]
     return results
 
 
@@ -373,11 +391,13 @@ def mismatches(results):
 
 
 def result_text(result):
-    if result["problem"]:
-        return result["problem"]
-    if result["random"]:
-        return f"ok (random, of which type and shape are compared: {', '.join(result['random'])})"
-    return "ok"
+    notes = []
+    if result["random"] and not result["problem"]:
+        notes.append(f"random, of which type and shape are compared: {', '.join(result['random'])}")
+    if result["nan"]:
+        shares = ", ".join(f"{100 * share:.3g}% of {name}" for name, share in result["nan"].items())
+        notes.append(f"expected NaN: {shares}")
+    return (result["problem"] or "ok") + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def print_table(results):
@@ -420,6 +440,10 @@ def report(results, as_json):
     except OSError as error:
         print(f"error: cannot write the standard output: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(2)  # at its usual end Python would try to write again
+    for result in results:
+        if result["warning"]:
+            print(f"warning: {os.path.basename(result['model'])}, case {result['case']}: "
+                  f"{result['warning']}", file=sys.stderr)
     if not results:
         fail("there is nothing to verify")
     sys.exit(1 if any(result["problem"] for result in results) else 0)

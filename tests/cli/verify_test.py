@@ -74,6 +74,42 @@ class ScriptTest(Folder):
         status, result = self.run_suite()
         self.assertEqual((status, result["runtime"], result["problem"]), (0, "onnxruntime", None))
 
+    def test_share_of_nan(self):
+        nan, inf = float("nan"), float("inf")
+        run_text = lambda *options: subprocess.run(
+            [sys.executable, SCRIPT, "--suite", self.folder, *options], capture_output=True, text=True)
+        for given, wanted, share, warned in (
+                ((4, 1, -1, 9), (2, 1, nan, 3), {"root": 0.25}, False),
+                ((4, -1), (2, nan), {"root": 0.5}, False),
+                ((-1, -2), (nan, nan), {"root": 1}, True),
+                ((inf, -1), (inf, nan), {"root": 0.5}, True),
+                ((inf,), (inf,), {}, True),
+                ((4,), (2,), {}, False),
+                ((), (), {}, False)):
+            self.write("Sqrt", TensorProto.FLOAT, self.floats(*given), self.floats(*wanted, name="root"))
+            status, result = self.run_suite()
+            self.assertEqual((status, result["problem"], result["nan"]), (0, None, share))
+            self.assertEqual(bool(result["warning"]), warned, wanted)
+            for options in ((), ("--json",)):
+                told = run_text(*options)
+                self.assertEqual(told.returncode, 0)
+                self.assertEqual("warning: model.onnx, case test_data_set_0: no finite value was compared of root" in
+                                 told.stderr, warned, wanted)
+            text = f"ok (expected NaN: {100 * share['root']:.3g}% of root)\n" if share else "ok\n"
+            self.assertTrue(run_text().stdout.endswith("  " + text), run_text().stdout)
+
+    def test_share_of_nan_where_values_differ(self):
+        nan = float("nan")
+        self.write("Sqrt", TensorProto.FLOAT, self.floats(4, 4), self.floats(nan, 2, name="root"))
+        status, result = self.run_suite()
+        self.assertEqual((status, result["nan"]), (1, {"root": 0.5}))
+
+    def test_integers_are_finite(self):
+        whole = numpy_helper.from_array(numpy.array([1, 2]), "y")
+        self.write("Abs", TensorProto.INT64, whole, whole)
+        status, result = self.run_suite()
+        self.assertEqual((status, result["nan"], result["warning"]), (0, {}, None))
+
     def test_differences(self):
         for wanted, word in ((self.floats(1, 2.1), "[1] is 2.0, expected 2.09"),
                              (self.floats(1, float("nan")), "expected nan"),
