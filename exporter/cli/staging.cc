@@ -14,23 +14,20 @@
 #include "exporter/files/errors.h"
 
 namespace rules_onnx::cli {
-namespace {
 
 namespace fs = std::filesystem;
 
-// A model's data, x.onnx.data, is a file or a folder, as the layout says: either takes the other's
-// place. No other file takes a folder's.
-absl::Status Move(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  const bool is_folder = fs::is_directory(from, error), is_data = to.extension() == ".data";
-  const auto status = files::CheckReplaceable(to.string(), is_folder || is_data);
-  if (!status.ok()) return status;
-  if (is_folder || fs::is_directory(to, error)) fs::remove_all(to, error);
-  fs::rename(from, to, error);
-  return error ? files::SystemError(error.value(), "write", to.string()) : absl::OkStatus();
-}
+// A file or folder on its way out, and where the one that it replaces was put; empty: nowhere.
+struct Staging::Move {
+  // Takes it back.
+  void Undo() const {
+    std::error_code error;
+    fs::remove_all(to, error);
+    if (!replaced.empty()) fs::rename(replaced, to, error);
+  }
 
-}  // namespace
+  fs::path from, to, replaced;
+};
 
 absl::StatusOr<Staging> Staging::Create(const std::string& folder) {
   const std::string parent = folder.empty() ? "." : folder;
@@ -75,18 +72,45 @@ bool Staging::Has(const std::string& name) const {
   return fs::exists(File(name), error);
 }
 
+// A name in the staging folder that nothing has.
+std::string Staging::Unused() const {
+  std::string name;
+  for (int i = 0; name.empty() || Has(name); ++i) name = absl::StrCat(".replaced-", i);
+  return File(name);
+}
+
+// A model's data, x.onnx.data, is a file or a folder, as the layout says: either takes the other's
+// place. No other file takes a folder's.
+absl::Status Staging::Publish(Move* move) const {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(move->from, error);
+  const bool is_data = move->to.extension() == ".data";
+  const auto status = files::CheckReplaceable(move->to.string(), is_folder || is_data);
+  if (!status.ok()) return status;
+  // Only files take each other's place by rename.
+  const auto stands = fs::symlink_status(move->to, error);
+  if (is_folder ? fs::exists(stands) : fs::is_directory(stands)) {
+    const std::string replaced = Unused();
+    fs::rename(move->to, replaced, error);
+    if (error) return files::SystemError(error.value(), "write", move->to.string());
+    move->replaced = replaced;
+  }
+  fs::rename(move->from, move->to, error);
+  return error ? files::SystemError(error.value(), "write", move->to.string()) : absl::OkStatus();
+}
+
 absl::Status Staging::Publish(const std::vector<std::string>& names) {
   const SignalsWait wait;
-  std::vector<fs::path> published;
+  std::vector<Move> moves;
   for (const std::string& name : names) {
-    const fs::path target = fs::path(folder_) / name;
-    const absl::Status status = Move(File(name), target);
+    Move move{File(name), fs::path(folder_) / name, ""};
+    const absl::Status status = Publish(&move);
     if (!status.ok()) {
-      std::error_code error;
-      for (const fs::path& path : published) fs::remove_all(path, error);
+      if (!move.replaced.empty()) move.Undo();
+      for (const Move& made : moves) made.Undo();
       return status;
     }
-    published.push_back(target);
+    moves.push_back(std::move(move));
   }
   return absl::OkStatus();
 }

@@ -29,12 +29,17 @@ class Staging {
 
   // Moves files and folders of these names out into the folder of the outputs, in this order; what
   // stood there under their names is replaced. If one cannot be moved, those moved before are
-  // removed.
+  // removed, and what made way for a folder, or was one, is put back.
   absl::Status Publish(const std::vector<std::string>& names);
 
  private:
+  struct Move;
+
   Staging(std::string folder, std::string temporary, GuardedFolder guard)
       : folder_(std::move(folder)), temporary_(std::move(temporary)), guard_(std::move(guard)) {}
+
+  absl::Status Publish(Move* move) const;
+  std::string Unused() const;
 
   std::string folder_;
   std::string temporary_;  // empty: moved from

@@ -68,6 +68,35 @@ TEST(StagingTest, FailureTakesBackWhatWasMoved) {
   EXPECT_THAT(folder.List(), ElementsAre("b"));
 }
 
+TEST(StagingTest, FailurePutsFoldersBack) {
+  files::TestFolder folder;
+  const auto data = [&](const std::string& name) { return folder.File(name + "/tensor"); };
+  for (const char* name : {"a", "b.data"}) {
+    std::filesystem::create_directory(folder.File(name));
+    ASSERT_TRUE(files::WriteFile(data(name), name).ok());
+  }
+  {
+    auto staging = Staging::Create(folder.path());
+    std::filesystem::create_directory(staging->File("a"));
+    EXPECT_FALSE(staging->Publish({"a", "b.data"}).ok());  // there is no new b.data
+  }
+  EXPECT_THAT(folder.List(), ElementsAre("a", "b.data"));
+  for (const char* name : {"a", "b.data"}) EXPECT_EQ(*files::ReadFile(data(name)), name);
+}
+
+TEST(StagingTest, FoldersThatHoldMoreThanFilesStay) {
+  files::TestFolder folder;
+  std::filesystem::create_directories(folder.File("x.onnx.data/precious"));
+  {
+    auto staging = Staging::Create(folder.path());
+    ASSERT_TRUE(files::WriteFile(staging->File("x.onnx.data"), "weights").ok());
+    const absl::Status status = staging->Publish({"x.onnx.data"});
+    EXPECT_THAT(std::string(status.message()), HasSubstr("precious"));
+  }
+  EXPECT_THAT(folder.List(), ElementsAre("x.onnx.data"));
+  EXPECT_TRUE(std::filesystem::exists(folder.File("x.onnx.data/precious")));
+}
+
 TEST(StagingTest, MissingFolderIsNamed) {
   files::TestFolder folder;
   const auto staging = Staging::Create(folder.File("missing"));

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +60,17 @@ Descriptor OpenUnnamed(const std::string& folder) {
 bool CopyUnsupported(int error_number) {
   return error_number == ENOSYS || error_number == EXDEV || error_number == EINVAL ||
          error_number == EOPNOTSUPP || error_number == EPERM;
+}
+
+absl::Status CheckHoldsFilesAlone(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.symlink_status(error).type() == std::filesystem::file_type::regular) continue;
+    return absl::FailedPreconditionError(absl::StrCat("cannot write ", folder, ": the folder holds ",
+                                                      entry.path().filename().string(),
+                                                      ", which is no regular file"));
+  }
+  return error ? SystemError(error.value(), "read", folder) : absl::OkStatus();
 }
 
 }  // namespace
@@ -172,7 +185,7 @@ absl::Status CheckReplaceable(const std::string& path, bool by_folder) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return absl::OkStatus();
   if (S_ISDIR(info.st_mode)) {
-    return by_folder ? absl::OkStatus() : SystemError(EISDIR, "write", path);
+    return by_folder ? CheckHoldsFilesAlone(path) : SystemError(EISDIR, "write", path);
   }
   return absl::FailedPreconditionError(
       absl::StrCat("cannot write ", path, ": it is not a regular file"));

@@ -58,7 +58,8 @@ class AtomicFile {
 };
 
 // An error where something stands that an output must not replace: a device, a pipe, a socket, or
-// a link to one; a folder, unless the output is a folder itself.
+// a link to one; a folder, unless the output is a folder itself, or takes the place of one, and what
+// stands there holds regular files alone, as folders of tensors do.
 absl::Status CheckReplaceable(const std::string& path, bool by_folder = false);
 
 // Creates, writes and commits.

@@ -238,8 +238,23 @@ TEST(CheckReplaceable, AllowsFilesAndFoldersForFolders) {
     EXPECT_TRUE(CheckReplaceable(folder.File("file"), by_folder).ok());
     EXPECT_THAT(Message(CheckReplaceable(folder.File("pipe"), by_folder)),
                 HasSubstr("not a regular file"));
-    EXPECT_EQ(CheckReplaceable(folder.path(), by_folder).ok(), by_folder);
+    ASSERT_EQ(mkdir(folder.File("tensors").c_str(), 0777) == 0, !by_folder);
+    ASSERT_TRUE(WriteFile(folder.File("tensors/a"), "").ok());
+    EXPECT_EQ(CheckReplaceable(folder.File("tensors"), by_folder).ok(), by_folder);
   }
+  EXPECT_THAT(Message(CheckReplaceable(folder.path(), true)), HasSubstr("holds"));
+}
+
+TEST(CheckReplaceable, RefusesFoldersThatHoldMoreThanFiles) {
+  TestFolder folder;
+  ASSERT_EQ(mkdir(folder.File("data").c_str(), 0777), 0);
+  ASSERT_TRUE(WriteFile(folder.File("data/tensor"), "").ok());
+  ASSERT_EQ(symlink("tensor", folder.File("data/link").c_str()), 0);
+  EXPECT_THAT(Message(CheckReplaceable(folder.File("data"), true)), HasSubstr("holds link"));
+  ASSERT_EQ(unlink(folder.File("data/link").c_str()), 0);
+  EXPECT_TRUE(CheckReplaceable(folder.File("data"), true).ok());
+  ASSERT_EQ(mkdir(folder.File("data/precious").c_str(), 0777), 0);
+  EXPECT_THAT(Message(CheckReplaceable(folder.File("data"), true)), HasSubstr("holds precious"));
 }
 
 TEST_P(AtomicFileTest, NamesAFolderThatIsNotWritable) {

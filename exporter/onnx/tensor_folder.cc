@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/files/atomic_file.h"
 #include "exporter/files/errors.h"
 
 namespace rules_onnx::onnx_format {
@@ -16,22 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status CheckReplaceable(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return absl::OkStatus();
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    if (entry.symlink_status(error).type() == fs::file_type::regular) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot write ", path, ": the folder holds ", entry.path().filename().string(),
-        ", which is no tensor"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<TensorFolder> TensorFolder::Create(const std::string& path) {
-  if (auto status = CheckReplaceable(path); !status.ok()) return status;
+  if (auto status = files::CheckReplaceable(path, /*by_folder=*/true); !status.ok()) return status;
   const fs::path parent = fs::path(path).parent_path();
   for (int i = 0;; ++i) {
     const fs::path temporary = parent / absl::StrCat(".rules_onnx-", getpid(), "-", i, ".tensors");

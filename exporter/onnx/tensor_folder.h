@@ -13,8 +13,8 @@ namespace rules_onnx::onnx_format {
 // folder or file of that name; without Commit the destructor removes it. Not thread-safe.
 class TensorFolder {
  public:
-  // Errors: the parent folder is missing or not writable; `path` is a folder that holds anything
-  // but regular files, and so is none of ours.
+  // Errors: the parent folder is missing or not writable; something stands at `path` that is no
+  // regular file, or a folder that holds anything but those (files::CheckReplaceable).
   static absl::StatusOr<TensorFolder> Create(const std::string& path);
   TensorFolder(TensorFolder&& other) noexcept;
   TensorFolder& operator=(TensorFolder&&) = delete;

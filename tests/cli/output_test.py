@@ -97,6 +97,15 @@ class OutputTest(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual((self.folder / "o.onnx.data").is_dir(), layout == "per_tensor")
 
+    def test_folders_that_are_no_data_stay(self):
+        kept = self.folder / "o.onnx.data/precious"
+        kept.mkdir(parents=True)
+        (kept / "file").write_text("kept")
+        for layout in ("single", "per_tensor"):
+            self.refused("export", "--model", "net.pt2", "--external-data", layout, "--output", "o.onnx",
+                         words=("o.onnx.data", "the folder holds precious"))
+            self.assertEqual((kept / "file").read_text(), "kept")
+
     def test_test_data_that_holds_an_input(self):
         case = self.folder / "test_data_set_0"
         case.mkdir()
