@@ -110,5 +110,31 @@ TEST_F(LoaderTest, LoadedWeightsOutliveTheFile) {
   EXPECT_TRUE(loaded->attr("w").toTensor().equal(torch::arange(50000)));
 }
 
+// A tensor made by the program's own code during the load keeps the allocator of that time.
+TEST_F(LoaderTest, TensorsMadeDuringTheLoadMayGrow) {
+  torch::jit::Module module("M");
+  module.register_buffer("w", torch::arange(50000));
+  module.register_buffer("made", torch::zeros({1}));
+  module.define(R"(
+def forward(self, x):
+  return x + self.w
+def __getstate__(self):
+  return self.w
+def __setstate__(self, state: Tensor):
+  self.made = torch.ones([50000], dtype=3) + torch.ones([50000], dtype=4)
+  self.made = torch.ones([3])
+  self.w = state
+)");
+  const std::string path = (folder_ / "m.pt").string();
+  module.save(path);
+  const auto loaded = LoadProgram(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  at::Tensor made = loaded->attr("made").toTensor();
+  EXPECT_NE(made.storage().allocator(), nullptr);
+  made.resize_({100000}).fill_(2);
+  EXPECT_EQ(made.sum().item<float>(), 200000);
+  EXPECT_TRUE(loaded->attr("w").toTensor().equal(torch::arange(50000)));
+}
+
 }  // namespace
 }  // namespace rules_onnx::script

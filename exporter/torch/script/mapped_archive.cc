@@ -38,6 +38,51 @@ bool InOrder(const zip::Entry* a, const zip::Entry* b) {
 
 }  // namespace
 
+// LibTorch's allocator of CPU memory while an archive lives. Never destroyed: a tensor made meanwhile
+// keeps a pointer to it, and a later resize_ allocates by that.
+class MappedArchive::Allocator : public c10::Allocator {
+ public:
+  static Allocator* Get() {
+    static auto* const allocator = new Allocator(c10::GetCPUAllocator());
+    return allocator;
+  }
+
+  MappedArchive* archive() const { return archive_; }  // null: none lives
+  void Serve(MappedArchive* archive) {
+    archive_ = archive;
+    c10::SetCPUAllocator(archive == nullptr ? plain_ : this);
+  }
+
+  c10::DataPtr allocate(size_t bytes) override {
+    c10::DataPtr reserved = archive_ == nullptr ? c10::DataPtr() : archive_->Reserve(bytes);
+    return reserved ? std::move(reserved) : plain_->allocate(bytes);
+  }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+
+ private:
+  explicit Allocator(c10::Allocator* plain) : plain_(plain) {}
+
+  c10::Allocator* plain_;
+  MappedArchive* archive_ = nullptr;
+};
+
+// Memory that Reserve gave out.
+struct MappedArchive::Reserved {
+  static void Free(void* context) {
+    const std::unique_ptr<Reserved> owned(static_cast<Reserved*>(context));
+    // Other memory may come to lie there.
+    if (const MappedArchive* archive = Allocator::Get()->archive()) {
+      archive->waiting_.erase(owned->data);
+    }
+    munmap(owned->pages.begin, owned->pages.size);
+  }
+
+  const void* data;
+  Pages pages;
+};
+
 absl::StatusOr<std::shared_ptr<MappedArchive>> MappedArchive::Open(
     const zip::ZipReader& archive) {
   auto file = files::InputFile::Open(archive.path());
@@ -52,17 +97,11 @@ absl::StatusOr<std::shared_ptr<MappedArchive>> MappedArchive::Open(
   return mapped;
 }
 
-MappedArchive::MappedArchive(files::InputFile file)
-    : file_(std::move(file)), allocator_(this), plain_allocator_(c10::GetCPUAllocator()) {
-  c10::SetCPUAllocator(&allocator_);
+MappedArchive::MappedArchive(files::InputFile file) : file_(std::move(file)) {
+  Allocator::Get()->Serve(this);
 }
 
-MappedArchive::~MappedArchive() { c10::SetCPUAllocator(plain_allocator_); }
-
-c10::DataPtr MappedArchive::Allocator::allocate(size_t bytes) {
-  c10::DataPtr reserved = archive_->Reserve(bytes);
-  return reserved ? std::move(reserved) : archive_->plain_allocator_->allocate(bytes);
-}
+MappedArchive::~MappedArchive() { Allocator::Get()->Serve(nullptr); }
 
 c10::DataPtr MappedArchive::Reserve(size_t bytes) {
   const auto found = entries_.find(bytes);
@@ -73,31 +112,30 @@ c10::DataPtr MappedArchive::Reserve(size_t bytes) {
   if (begin == MAP_FAILED) return {};
   found->second.pop_front();
   void* data = static_cast<char*>(begin) + lead;
-  waiting_.emplace(data, bytes);
-  auto* pages = new Pages(data, bytes);
-  return {data, pages,
-          [](void* context) {
-            const std::unique_ptr<Pages> owned(static_cast<Pages*>(context));
-            munmap(owned->begin, owned->size);
-          },
-          c10::Device(c10::kCPU)};
+  waiting_[data] = bytes;
+  return {data, new Reserved{data, Pages(data, bytes)}, &Reserved::Free, c10::Device(c10::kCPU)};
+}
+
+bool MappedArchive::Map(uint64_t offset, void* buffer, size_t bytes) const {
+  const auto waiting = waiting_.find(buffer);
+  if (waiting == waiting_.end()) return false;
+  const Pages pages(buffer, waiting->second);
+  const bool fits = bytes == waiting->second && offset % PageSize() == pages.lead;
+  waiting_.erase(waiting);
+  if (!fits) return false;
+  void* mapped = mmap(nullptr, pages.size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                      file_.descriptor(), static_cast<off_t>(offset - pages.lead));
+  if (mapped == MAP_FAILED) return false;
+  if (mremap(mapped, pages.size, pages.size, MREMAP_MAYMOVE | MREMAP_FIXED, pages.begin) !=
+      MAP_FAILED) {
+    return true;
+  }
+  munmap(mapped, pages.size);
+  return false;
 }
 
 size_t MappedArchive::read(uint64_t offset, void* buffer, size_t bytes, const char*) const {
-  const auto waiting = waiting_.find(buffer);
-  if (waiting != waiting_.end()) {
-    const Pages pages(buffer, waiting->second);
-    const bool fits = bytes == waiting->second && offset % PageSize() == pages.lead;
-    waiting_.erase(waiting);
-    if (fits) {
-      void* mapped = mmap(nullptr, pages.size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
-                          file_.descriptor(), static_cast<off_t>(offset - pages.lead));
-      if (mapped != MAP_FAILED) {
-        mremap(mapped, pages.size, pages.size, MREMAP_MAYMOVE | MREMAP_FIXED, pages.begin);
-        return bytes;
-      }
-    }
-  }
+  if (Map(offset, buffer, bytes)) return bytes;
   return file_.Read(offset, bytes, static_cast<char*>(buffer)).ok() ? bytes : 0;
 }
 

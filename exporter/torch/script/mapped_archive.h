@@ -23,7 +23,8 @@ namespace rules_onnx::script {
 // and the read maps it there if it is the one. Whatever else is allocated or read goes the plain way.
 //
 // A mapped weight takes no memory of its own, and may be written: that changes a page's copy, not
-// the file. The storages outlive the archive.
+// the file. The storages outlive the archive. One archive lives at a time, and nothing else allocates
+// in other threads meanwhile.
 class MappedArchive : public caffe2::serialize::ReadAdapterInterface {
  public:
   static absl::StatusOr<std::shared_ptr<MappedArchive>> Open(const zip::ZipReader& archive);
@@ -33,29 +34,19 @@ class MappedArchive : public caffe2::serialize::ReadAdapterInterface {
   size_t read(uint64_t offset, void* buffer, size_t bytes, const char* what) const override;
 
  private:
-  // Becomes LibTorch's allocator of CPU memory.
-  class Allocator : public c10::Allocator {
-   public:
-    explicit Allocator(MappedArchive* archive) : archive_(archive) {}
-    c10::DataPtr allocate(size_t bytes) override;
-    void copy_data(void* to, const void* from, size_t bytes) const override {
-      default_copy_data(to, from, bytes);
-    }
-
-   private:
-    MappedArchive* archive_;
-  };
+  class Allocator;
+  struct Reserved;
 
   explicit MappedArchive(files::InputFile file);
   // Memory of that size, placed as the next entry of that size; null if there is none.
   c10::DataPtr Reserve(size_t bytes);
+  // Maps the entry over memory that waits for it; false where it has to be read.
+  bool Map(uint64_t offset, void* buffer, size_t bytes) const;
 
   files::InputFile file_;
-  Allocator allocator_;
-  c10::Allocator* plain_allocator_;
   // Offsets of the large stored entries of each size, in the order of their numbers.
   std::map<uint64_t, std::deque<uint64_t>> entries_;
-  // Memory that waits for its entry, with the entry's size.
+  // Memory that waits for its entry, with the entry's size, until it is read into or freed.
   mutable std::unordered_map<const void*, size_t> waiting_;
 };
 
