@@ -40,31 +40,38 @@ Case SmallerSizes(const std::map<std::string, ir::SymbolInfo>& symbols) {
   return smaller;
 }
 
-// The axis by 1 or 3, and with it the others of its size, or another one.
+// The axis by 1 or 3, and with it the others of its size, or another one; or it and another one
+// doubled.
 std::vector<Sizes> CoupledSizes(const std::map<std::string, ir::SymbolInfo>& symbols,
                                 const std::string& name) {
   std::vector<Sizes> choices;
-  const auto move = [&](int64_t amount, const auto& with) {
+  const auto move = [&](const auto& amount, const auto& with) {
     Sizes sizes;
     for (const auto& [other, info] : symbols) {
       if (info.data_dependent || (other != name && !with(other, info))) continue;
-      if (!Allowed(info, info.example + amount)) return;
-      sizes[other] = info.example + amount;
+      const int64_t size = info.example + amount(info);
+      if (!Allowed(info, size)) return;
+      sizes[other] = size;
     }
     if (sizes.size() > 1) choices.push_back(std::move(sizes));
   };
-  const int64_t example = symbols.at(name).example;
-  for (const int64_t amount : {1, 3}) {
-    move(amount, [&](const std::string&, const ir::SymbolInfo& info) {
-      return info.example == example;
-    });
+  const auto move_pairs = [&](const auto& amount) {
     for (const auto& [partner, unused] : symbols) {
       if (partner == name) continue;
       move(amount, [&](const std::string& other, const ir::SymbolInfo&) {
         return other == partner;
       });
     }
+  };
+  const int64_t example = symbols.at(name).example;
+  for (const int64_t by : {1, 3}) {
+    const auto amount = [&](const ir::SymbolInfo&) { return by; };
+    move(amount, [&](const std::string&, const ir::SymbolInfo& info) {
+      return info.example == example;
+    });
+    move_pairs(amount);
   }
+  move_pairs([](const ir::SymbolInfo& info) { return info.example; });
   return choices;
 }
 
@@ -83,9 +90,10 @@ Case AllSizes(const std::map<std::string, ir::SymbolInfo>& symbols) {
   return all;
 }
 
-// All axes moved, each with those that moved with it.
-Case AllDirections(const std::map<std::string, ir::SymbolInfo>& symbols,
-                   const std::vector<Sizes>& found) {
+// By what axes moved together in the runs: as far as then, or, divided by the common step, as little
+// as they may.
+std::set<Sizes> Directions(const std::map<std::string, ir::SymbolInfo>& symbols,
+                           const std::vector<Sizes>& found, bool divided) {
   std::set<Sizes> directions;
   for (const Sizes& sizes : found) {
     Sizes direction;
@@ -94,17 +102,26 @@ Case AllDirections(const std::map<std::string, ir::SymbolInfo>& symbols,
       direction[name] = size - symbols.at(name).example;
       step = std::gcd(step, direction[name]);
     }
-    for (auto& [name, amount] : direction) amount /= step;
+    for (auto& [name, amount] : direction) amount /= divided ? step : 1;
     if (!direction.empty()) directions.insert(std::move(direction));
   }
-  Case all{.name = "all", .choices = std::vector<Sizes>(2)};
-  for (size_t i = 0; i < all.choices.size(); ++i) {
-    int64_t times = i == 0 ? 3 : 1;
-    for (const Sizes& direction : directions) {
-      for (const auto& [name, amount] : direction) {
-        all.choices[i].try_emplace(name, symbols.at(name).example).first->second += times * amount;
+  return directions;
+}
+
+// All axes moved, each with those that moved with it; at last by the steps of the runs, for programs
+// that take only multiples.
+Case AllDirections(const std::map<std::string, ir::SymbolInfo>& symbols,
+                   const std::vector<Sizes>& found) {
+  Case all{.name = "all"};
+  for (const bool divided : {true, false}) {
+    for (int64_t times : {3, 1}) {
+      Sizes& sizes = all.choices.emplace_back();
+      for (const Sizes& direction : Directions(symbols, found, divided)) {
+        for (const auto& [name, amount] : direction) {
+          sizes.try_emplace(name, symbols.at(name).example).first->second += times * amount;
+        }
+        times += 2;
       }
-      times += 2;
     }
   }
   std::erase_if(all.choices, [&](const Sizes& sizes) {

@@ -26,7 +26,8 @@ std::string Label(const Sizes& sizes);
 
 // The example sizes; each dynamic axis at another size, alone or, where the program does not take
 // that, together with the axes of its size, or with one other axis by the same amount (the length of
-// a cache and that of a mask over it). Symbols that come from values have no size to choose.
+// a cache and that of a mask over it) or in proportion, both doubled. Symbols that come from values
+// have no size to choose.
 std::vector<Case> ChooseCases(const std::map<std::string, ir::SymbolInfo>& symbols);
 
 // With several axes, all of them at other sizes at once, moved by different odd amounts, those

@@ -225,6 +225,28 @@ class CommandTest(Folder):
                          ["example", "M=9 P=6", "M=9 S=4", "M=16 P=8 S=8"])
         self.assertEqual(len(list(data.iterdir())), len(results))
 
+    def cases_of(self, program, shapes):
+        """Sizes of the symbols of which verify has run the program and its model."""
+        inputs = [torch.randn(size) for _, _, size in shapes]
+        torch.jit.trace(program, inputs).save(str(self.folder / "net.pt"))
+        self.common = ["--model", self.folder / "net.pt"]
+        for name, symbol, size in shapes:
+            self.common += ["--inputs", f"{name}:float32[{symbol}={size}]"]
+        subprocess.run([BIN / "onnx-export", "export", *self.common, "--output",
+                        self.folder / "net.onnx"], check=True)
+        result = self.verify("--json")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return [case["case"] for case in json.loads(result.stdout)]
+
+    def test_axes_in_proportion(self):
+        cases = self.cases_of(lambda x, y: torch.cat([x, x]) + y, [("x", "N", 4), ("y", "M", 8)])
+        self.assertEqual(cases, ["example", "M=16 N=8", "M=4 N=2"])
+
+    def test_axes_of_multiples(self):
+        cases = self.cases_of(lambda x, y, z: ((x + y).reshape(-1, 3), z.reshape(-1, 3)),
+                              [("x", "N", 6), ("y", "M", 6), ("z", "K", 12)])
+        self.assertEqual(cases, ["example", "K=15", "M=9 N=9", "K=21 M=21 N=21", "K=6 M=3 N=3"])
+
     def test_json(self):
         results = json.loads(self.verify("--json").stdout)
         self.assertEqual([result["case"] for result in results], ["example", "N=3"])
