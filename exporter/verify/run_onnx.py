@@ -146,7 +146,7 @@ class Model:
         arranged = []
         for _, group in itertools.groupby(range(len(outputs)), lambda index: prefix_of(names[index])):
             columns = [[(index, value) for value in flatten([outputs[index]])] for index in group]
-            arranged += [pair for row in zip(*columns) for pair in row]
+            arranged += [pair for row in zip(*columns, strict=True) for pair in row]
         return arranged
 
     def run(self, tensors):

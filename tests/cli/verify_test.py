@@ -130,6 +130,21 @@ class ScriptTest(Folder):
         self.write("Dropout", TensorProto.FLOAT, self.floats(1, 2), self.floats(7, 8))
         self.assertEqual(self.run_suite()[0], 1)  # not in training mode
 
+    def test_columns_of_different_lengths(self):
+        self.write("Abs", TensorProto.FLOAT, self.floats(-1), self.floats(1))
+        nodes = [helper.make_node("SequenceConstruct", ["x"] * length, [f"out.*.{column}"])
+                 for column, length in enumerate((1, 2))]
+        info = helper.make_tensor_value_info("x", TensorProto.FLOAT, [None])
+        outputs = [helper.make_tensor_sequence_value_info(node.output[0], TensorProto.FLOAT, [None]) for node in nodes]
+        graph = helper.make_graph(nodes, "g", [info], outputs)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8),
+                  self.folder / "model.onnx")
+        for name in ("input_0", "output_0", "output_1"):
+            (self.folder / f"test_data_set_0/{name}.pb").write_bytes(self.floats(-1).SerializeToString())
+        status, result = self.run_suite()
+        self.assertEqual(status, 1)
+        self.assertIn("longer", result["problem"])
+
     def test_tolerance(self):
         self.write("Abs", TensorProto.FLOAT, self.floats(-100), self.floats(101))
         self.assertEqual(self.run_suite()[0], 1)
