@@ -62,24 +62,12 @@ class Functionalizer {
   void ReadArgs(ir::Node* node);
 
   void WritePlace(Place* place, ir::Arg value, const ir::Node& writer);
-
-  // functionalize_choices.cc: tensors that lie in one of several places, as the run decides.
-  bool BindPickedItem(const ir::Node& node, const ir::Arg::List& items, const ir::Arg& index);
-  bool BindChosenResult(const ir::Node& node, size_t index, const std::vector<Ending>& endings);
-  ir::Arg ReadChoice(Place* place, const ir::Node& reader);
-  void WriteChoices(Place* place, const ir::Arg& value, const ir::Node& writer);
-  // The place as seen from outside of a branch; nullptr for one that lies inside.
-  Place* Lifted(Place* place, const ir::Node& branch);
-  // `condition ? a : b`
-  ir::Arg EmitChoice(const ir::Arg& condition, const ir::Arg& a, const ir::Arg& b,
-                     const ir::Type& type, const ir::Node& origin);
-  ir::Value* EmitTruth(absl::string_view op, std::vector<ir::NamedArg> args,
-                       const ir::Node& origin);
   void MakeDependentsUnreadable(Place* root, const ir::Node& writer);
   void MayShare(Place* made, Place* other);  // either way; `made` is the newer one
   void MayBeAnyOfClass(Place* place);
   void DependOn(Place* place, Place* dependent);
   void DependOnItems(Place* container, const ir::Arg::List& items);
+  void WarnOfLostChanges();
 
   void Emit(NodePtr node) { out_->push_back(std::move(node)); }
   Emitter EmitterFor(const ir::Node& origin) { return Emitter(context_, origin, out_); }
@@ -96,6 +84,19 @@ class Functionalizer {
   void NoteView(const ir::Node& node);
   void CountFromStorage(ir::Node* node);
   void RequireContiguous(const ir::Node& node, const Layout& layout, const ir::Type& type);
+
+  // functionalize_choices.cc: tensors that lie in one of several places, as the run decides.
+  bool BindPickedItem(const ir::Node& node, const ir::Arg::List& items, const ir::Arg& index);
+  bool BindChosenResult(const ir::Node& node, size_t index, const std::vector<Ending>& endings);
+  ir::Arg ReadChoice(Place* place, const ir::Node& reader);
+  void WriteChoices(Place* place, const ir::Arg& value, const ir::Node& writer);
+  // The place as seen from outside of a branch; nullptr for one that lies inside.
+  Place* Lifted(Place* place, const ir::Node& branch);
+  // `condition ? a : b`
+  ir::Arg EmitChoice(const ir::Arg& condition, const ir::Arg& a, const ir::Arg& b,
+                     const ir::Type& type, const ir::Node& origin);
+  ir::Value* EmitTruth(absl::string_view op, std::vector<ir::NamedArg> args,
+                       const ir::Node& origin);
 
   // functionalize_containers.cc. True if the node is done with.
   bool VisitConstruct(const ir::Node& node);
@@ -125,7 +126,6 @@ class Functionalizer {
   void VisitIf(NodePtr node);
   void VisitLoop(NodePtr node);
   void VisitScan(NodePtr node);
-  void WarnOfLostChanges();
   ir::Arg PassRoot(Place* root, const ir::Node& reader);
   void VisitBranch(ir::Node* node, size_t index, Ending* ending);
   void BindIfOutput(const ir::Node& node, size_t index, const std::vector<Ending>& endings);

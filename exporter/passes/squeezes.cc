@@ -20,7 +20,8 @@ std::vector<int64_t> SqueezedAxes(const ir::Node& node, int64_t rank) {
   return all;
 }
 
-// Whether all symbols of the size are known to be 2 or larger, and so the size, in a sum of them.
+// False for a number, and for a symbol that is known to be 2 or larger; nothing is known of a size
+// that is computed from symbols.
 bool MayBeOne(const ir::Graph& graph, const ir::Dim& dim) {
   if (dim.is_number()) return false;
   std::set<std::string> symbols;
