@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "absl/strings/str_cat.h"
 
@@ -29,7 +28,8 @@ bool TakesNumberAsSize(const ir::Node& node, int64_t number) {
 // True if a reshape gives an axis of that name the number for its size: reshape(4, -1) of [N, 6].
 bool FixesAxis(const ir::Node& node, const std::string& symbol, int64_t number) {
   if (node.args.size() != 2 || !node.args[0].value.is_value()) return false;
-  const auto& [self, sizes] = std::tie(node.args[0].value, node.args[1].value);
+  const ir::Arg& self = node.args[0].value;
+  const ir::Arg& sizes = node.args[1].value;
   if (!sizes.is_list() || !self.value()->type.shape) return false;
   const ir::Shape& shape = *self.value()->type.shape;
   for (size_t axis = 0; axis < std::min(shape.size(), sizes.list().size()); ++axis) {

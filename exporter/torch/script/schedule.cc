@@ -33,11 +33,11 @@ void ForEachNumber(Value* value, const std::string& path,
 constexpr double kMaxElements = 1 << 26;  // of an input at sizes that are far from the example's
 
 // Elements of the largest tensor at these sizes.
-double LargestInput(inputs::Inputs inputs, const std::map<std::string, int64_t>& sizes) {
+double LargestInput(const inputs::Inputs& inputs, const std::map<std::string, int64_t>& sizes) {
   double largest = 0;
-  for (const inputs::Tensor* tensor : inputs::MutableTensors(&inputs)) {
+  for (const inputs::Leaf& leaf : inputs::TensorLeaves(inputs)) {
     double elements = 1;
-    for (const inputs::Axis& axis : tensor->axes) {
+    for (const inputs::Axis& axis : leaf.value->tensor.axes) {
       const auto size = sizes.find(axis.symbol);
       elements *= static_cast<double>(size == sizes.end() ? axis.size : size->second);
     }
