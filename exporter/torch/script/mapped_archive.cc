@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -38,49 +39,48 @@ bool InOrder(const zip::Entry* a, const zip::Entry* b) {
 
 }  // namespace
 
-// LibTorch's allocator of CPU memory while an archive lives. Never destroyed: a tensor made meanwhile
+// LibTorch's allocator of CPU memory from the first archive on. Never destroyed: a tensor made by it
 // keeps a pointer to it, and a later resize_ allocates by that.
 class MappedArchive::Allocator : public c10::Allocator {
  public:
+  // Installed by the first call, and stays: memory may be freed long after it was given out.
   static Allocator* Get() {
     static auto* const allocator = new Allocator(c10::GetCPUAllocator());
     return allocator;
   }
 
-  MappedArchive* archive() const { return archive_; }  // null: none lives
-  void Serve(MappedArchive* archive) {
-    archive_ = archive;
-    c10::SetCPUAllocator(archive == nullptr ? plain_ : this);
-  }
+  void Serve(MappedArchive* archive) { archive_ = archive; }  // null: none
 
   c10::DataPtr allocate(size_t bytes) override {
-    c10::DataPtr reserved = archive_ == nullptr ? c10::DataPtr() : archive_->Reserve(bytes);
-    return reserved ? std::move(reserved) : plain_->allocate(bytes);
+    void* reserved = archive_ == nullptr ? nullptr : archive_->Reserve(bytes);
+    if (reserved == nullptr) return plain_->allocate(bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    reserved_.emplace(reserved, Pages(reserved, bytes));
+    return {reserved, reserved, &Free, c10::Device(c10::kCPU)};
   }
+  c10::DeleterFnPtr raw_deleter() const override { return &Free; }
   void copy_data(void* to, const void* from, size_t bytes) const override {
     default_copy_data(to, from, bytes);
   }
 
  private:
-  explicit Allocator(c10::Allocator* plain) : plain_(plain) {}
+  explicit Allocator(c10::Allocator* plain) : plain_(plain) { c10::SetCPUAllocator(this); }
+
+  static void Free(void* data) {
+    Allocator* const allocator = Get();
+    const std::lock_guard<std::mutex> lock(allocator->mutex_);
+    const auto found = allocator->reserved_.find(data);
+    if (found == allocator->reserved_.end()) return allocator->plain_->raw_deleter()(data);
+    // Other memory may come to lie there.
+    if (allocator->archive_ != nullptr) allocator->archive_->waiting_.erase(data);
+    munmap(found->second.begin, found->second.size);
+    allocator->reserved_.erase(found);
+  }
 
   c10::Allocator* plain_;
   MappedArchive* archive_ = nullptr;
-};
-
-// Memory that Reserve gave out.
-struct MappedArchive::Reserved {
-  static void Free(void* context) {
-    const std::unique_ptr<Reserved> owned(static_cast<Reserved*>(context));
-    // Other memory may come to lie there.
-    if (const MappedArchive* archive = Allocator::Get()->archive()) {
-      archive->waiting_.erase(owned->data);
-    }
-    munmap(owned->pages.begin, owned->pages.size);
-  }
-
-  const void* data;
-  Pages pages;
+  std::mutex mutex_;
+  std::unordered_map<void*, Pages> reserved_;
 };
 
 absl::StatusOr<std::shared_ptr<MappedArchive>> MappedArchive::Open(
@@ -103,17 +103,17 @@ MappedArchive::MappedArchive(files::InputFile file) : file_(std::move(file)) {
 
 MappedArchive::~MappedArchive() { Allocator::Get()->Serve(nullptr); }
 
-c10::DataPtr MappedArchive::Reserve(size_t bytes) {
+void* MappedArchive::Reserve(size_t bytes) {
   const auto found = entries_.find(bytes);
-  if (found == entries_.end() || found->second.empty()) return {};
+  if (found == entries_.end() || found->second.empty()) return nullptr;
   const size_t lead = found->second.front() % PageSize();
   void* begin = mmap(nullptr, lead + bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (begin == MAP_FAILED) return {};
+  if (begin == MAP_FAILED) return nullptr;
   found->second.pop_front();
   void* data = static_cast<char*>(begin) + lead;
   waiting_[data] = bytes;
-  return {data, new Reserved{data, Pages(data, bytes)}, &Reserved::Free, c10::Device(c10::kCPU)};
+  return data;
 }
 
 bool MappedArchive::Map(uint64_t offset, void* buffer, size_t bytes) const {

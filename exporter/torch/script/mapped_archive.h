@@ -35,11 +35,10 @@ class MappedArchive : public caffe2::serialize::ReadAdapterInterface {
 
  private:
   class Allocator;
-  struct Reserved;
 
   explicit MappedArchive(files::InputFile file);
   // Memory of that size, placed as the next entry of that size; null if there is none.
-  c10::DataPtr Reserve(size_t bytes);
+  void* Reserve(size_t bytes);
   // Maps the entry over memory that waits for it; false where it has to be read.
   bool Map(uint64_t offset, void* buffer, size_t bytes) const;
 

@@ -90,10 +90,22 @@ TEST_F(MappedArchiveTest, ReadsWhereFreedMemoryWas) {
 TEST_F(MappedArchiveTest, AllocatorOutlivesTheArchive) {
   c10::Allocator* const allocator = c10::GetCPUAllocator();
   archive_.reset();
-  EXPECT_NE(c10::GetCPUAllocator(), allocator);
   const c10::DataPtr memory = allocator->allocate(kBytes);
-  ASSERT_TRUE(memory);
-  EXPECT_EQ(memory.get_deleter(), c10::GetCPUAllocator()->allocate(kBytes).get_deleter());
+  std::memset(memory.get(), 1, kBytes);
+  EXPECT_FALSE(Mapped());
+}
+
+// As packing of weights does: memory of an entry's size, and of another, given back by its address.
+TEST_F(MappedArchiveTest, GivesBackByTheAddress) {
+  c10::Allocator* const allocator = c10::GetCPUAllocator();
+  void* const entry = allocator->raw_allocate(kBytes);
+  void* const other = allocator->raw_allocate(kBytes + 1);
+  ReadInto(entry);
+  EXPECT_TRUE(Mapped());
+  archive_.reset();
+  c10::GetCPUAllocator()->raw_deallocate(entry);
+  c10::GetCPUAllocator()->raw_deallocate(other);
+  EXPECT_FALSE(Mapped());
 }
 
 }  // namespace
