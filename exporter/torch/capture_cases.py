@@ -288,6 +288,81 @@ def one_of_the_rows(x: Tensor):
     return x.unbind(0)[1]
 
 
+@case((X, torch.tensor(2)), forms=SCRIPT, refused="one of several lists or dicts")
+def written_list_of_a_branch(x: Tensor, n: Tensor):
+    first = [x]
+    second = [x * 2]
+    if bool(n > 1):
+        chosen = first
+    else:
+        chosen = second
+    chosen[0] = x + 7
+    return first[0], second[0]
+
+
+@case((X, torch.tensor(2)), forms=SCRIPT)
+def written_list_of_a_branch_alone(x: Tensor, n: Tensor):
+    if bool(n > 1):
+        chosen = [x]
+    else:
+        chosen = [x * 2]
+    chosen.append(x + 7)
+    return torch.cat(chosen)
+
+
+@case((X, 1), forms=SCRIPT, refused="one of several lists or dicts")
+def written_list_of_a_dict(x: Tensor, n: int):
+    first = [x]
+    second = [x * 2]
+    lists = {0: first, 1: second}
+    lists[n].append(x + 1)
+    return len(first), len(second)
+
+
+@case((X, 2), forms=SCRIPT, refused="one of several lists or dicts")
+def written_list_of_a_loop(x: Tensor, n: int):
+    first = [x]
+    second = [x * 2]
+    carried = first
+    for i in range(n):
+        carried[0] = carried[0] + 1
+        carried = second
+    return first[0], second[0]
+
+
+@case((X, torch.tensor(2)), forms=SCRIPT, refused="order of keys")
+def order_of_a_nested_branch(x: Tensor, n: Tensor):
+    d: Dict[str, Tensor] = {}
+    if bool(n > 1):
+        d["a"] = x
+        d["b"] = x + 1
+    else:
+        if bool(n > 0):
+            d["a"] = x * 5
+            d["b"] = x * 6
+        else:
+            d["b"] = x * 2
+            d["a"] = x * 3
+    return torch.stack(list(d.values()))
+
+
+@case((X, torch.tensor(2)), forms=SCRIPT, refused="order of keys")
+def order_of_an_output(x: Tensor, n: Tensor):
+    d: Dict[str, Tensor] = {}
+    if bool(n > 1):
+        d["a"] = x
+        d["b"] = x + 1
+    else:
+        d["b"] = x * 2
+        d["a"] = x * 3
+    return d
+
+
+@case((torch.zeros(0, 2), X), [{"0": "N"}, {"0": "M"}], refused="axis N is frozen at 0")
+def frozen_at_nothing(x: Tensor, y: Tensor):
+    return x.view(0, 2), y + 1
+
+
 @case((X,), {"0": {"0": "N"}}, ({"N": 8},), warned="the number 4 stands where axis N ends")
 def reshaped_to_the_example(x: Tensor):
     return x.reshape(4, -1) + 1

@@ -103,7 +103,9 @@ absl::StatusOr<capture::Program> CaptureScript(const ScriptProgram& program,
       for (const diagnostics::Diagnostic& diagnostic : found.all()) diagnostics->Add(diagnostic);
       return captured;
     }
-    if (restructured >= kMaxRestructured || !Restructure(program, changes_type)) {
+    if (restructured < kMaxRestructured && Restructure(program, changes_type)) {
+      as_it_is.clear();  // holds nodes that may be gone now
+    } else {
       as_it_is.insert(changes_type);
     }
   }

@@ -67,6 +67,7 @@ bool Converter::ConvertIf(const JitNode* node) {
       auto emitted = graph_.NewNode("prim::If", {{"cond", ToArg(*condition)}});
       std::vector<ItemRef> outputs;
       for (size_t i = 0; i < node->outputs().size(); ++i) {
+        RequireUnshared(node, *a.outputs[i], *b.outputs[i], {node->outputs()[i]});
         outputs.push_back(MergeItems(node, a.outputs[i], b.outputs[i], &a, &b, emitted.get()));
         const bool inner = untrusted_values_.count(node->blocks()[0]->outputs()[i]) > 0 ||
                            untrusted_values_.count(node->blocks()[1]->outputs()[i]) > 0;
@@ -103,6 +104,16 @@ void Converter::RequireOneType(const JitNode* node, const ir::Type& a, const ir:
   }
 }
 
+// Of two items one of which the run chooses: a container is copied then, and must be no one else's.
+void Converter::RequireUnshared(const JitNode* node, const Item& a, const Item& b,
+                                const torch::jit::ValueSet& names) const {
+  if (!aliases_ || SameContent(a, b) || !(a.is_container() || b.is_container())) return;
+  if (IsSharedLater(*aliases_, node, names)) {
+    Fail(node, "takes one of several lists or dicts, as the inputs decide, which is written to and "
+               "read under another name; copy it first");
+  }
+}
+
 // Asks for the program in another form, unless it was found that there is none.
 void Converter::Restructure(const JitNode* node) const {
   if (!input_.as_it_is.count(node)) throw NeedsRestructuring{node};
@@ -134,10 +145,8 @@ ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemR
   }
   if (a->is_leaf() && b->is_leaf()) return merged_leaf(a->content.leaf, b->content.leaf);
   if (SameStructure(*a, *b) && a->kind() != Item::Kind::kObject) {
-    ItemRef merged = NewItem(a->kind());
-    merged->field_names = a->field_names;
-    merged->content.keys = a->content.keys;
-    merged->content.entry = a->content.entry;
+    ItemRef merged = NewLike(*a);
+    merged->content.unordered = a->content.unordered || b->content.unordered;
     for (size_t i = 0; i < a->content.items.size(); ++i) {
       merged->content.items.push_back(MergeItems(node, a->content.items[i], b->content.items[i],
                                                  branch_a, branch_b, emitted));
@@ -163,10 +172,7 @@ ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemR
 ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
   if (like->is_constant() || like->kind() == Item::Kind::kObject) return like;
   if (!like->is_leaf()) {
-    ItemRef whole = NewItem(like->kind());
-    whole->field_names = like->field_names;
-    whole->content.keys = like->content.keys;
-    whole->content.entry = like->content.entry;
+    ItemRef whole = NewLike(*like);
     for (const ItemRef& part : like->content.items) {
       whole->content.items.push_back(Filler(node, part));
     }
@@ -223,6 +229,7 @@ void Converter::MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node
     if (item->is_list() && left.items.size() != right.items.size()) throw NeedsValue{item};
     if (!(left.keys == right.keys)) MergeKeys(node, &left, &right);
     Item::Content result = left;
+    result.unordered = left.unordered || right.unordered;
     for (size_t i = 0; i < left.items.size(); ++i) {
       result.items[i] = MergeItems(node, left.items[i], right.items[i], a, b, emitted);
     }

@@ -261,6 +261,9 @@ bool Converter::ConvertListOperator(const JitNode* node) {
 
 // `list[i]` with an index that is known at run time only.
 void Converter::MakeReadable(const JitNode* node, const ItemRef& list) {
+  for (size_t i = 1; list->is_list() && i < list->content.items.size(); ++i) {
+    RequireUnshared(node, *list->content.items[i - 1], *list->content.items[i], {node->output()});
+  }
   ir::Node* emitted =
       Emit(node, absl::StrCat("aten::__getitem__.", node->schema().overload_name()),
            {{node->schema().arguments()[0].name(), ir::Arg(ListValue(node, list))},

@@ -102,6 +102,7 @@ void Converter::MergeKeys(const JitNode* node, Item::Content* left, Item::Conten
 ItemRef Converter::Select(const JitNode* node, const ItemRef& condition, const ItemRef& a,
                           const ItemRef& b) {
   if (const auto known = ConstantBool(condition)) return *known ? a : b;
+  RequireUnshared(node, *a, *b, {node->outputs().begin(), node->outputs().end()});
   Branch left, right;
   left.block = std::make_unique<ir::Block>();
   right.block = std::make_unique<ir::Block>();
@@ -209,6 +210,7 @@ bool Converter::ConvertDictOperator(const JitNode* node) {
   if (op == "aten::update" && At(node->input(1))->kind() == Item::Kind::kDict) {
     const Item::Content other = At(node->input(1))->content;
     Mutate(dict);
+    content.unordered = content.unordered || other.unordered;
     for (size_t i = 0; i < other.keys.size(); ++i) {
       if (other.items[i]->is_entry()) Fail(node, "takes keys that depend on the inputs");
       SetEntry(dict, other.keys[i], other.items[i]);

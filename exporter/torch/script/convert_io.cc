@@ -132,6 +132,11 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
       throw ConvertError{absl::UnimplementedError(absl::StrCat(
           "output ", path, " is None or not, as the inputs decide: ONNX has no such output"))};
     case Item::Kind::kDict:
+      if (item->content.unordered && item->content.items.size() > 1) {
+        throw ConvertError{absl::UnimplementedError(absl::StrCat(
+            "output ", path, " is a dict whose order of keys the inputs decide: the outputs of an ONNX "
+            "model have one order"))};
+      }
       for (size_t i = 0; i < item->content.items.size(); ++i) {
         if (item->content.items[i]->is_entry()) {
           throw ConvertError{absl::UnimplementedError(absl::StrCat(

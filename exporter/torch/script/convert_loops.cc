@@ -94,10 +94,7 @@ ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, ir::B
     carried->push_back(initial->content.leaf);
     return Leaf(param);
   }
-  ItemRef whole = NewItem(initial->kind());
-  whole->field_names = initial->field_names;
-  whole->content.keys = initial->content.keys;
-  whole->content.entry = initial->content.entry;
+  ItemRef whole = NewLike(*initial);
   for (size_t i = 0; i < initial->content.items.size(); ++i) {
     ir::Type part;
     if (initial->is_optional()) {
@@ -171,10 +168,7 @@ ItemRef Converter::LoopOutput(const ItemRef& param, const std::vector<ir::Type>&
     emitted->outputs.push_back(output);
     return Leaf(output);
   }
-  ItemRef whole = NewItem(param->kind());
-  whole->field_names = param->field_names;
-  whole->content.keys = param->content.keys;
-  whole->content.entry = param->content.entry;
+  ItemRef whole = NewLike(*param);
   for (const ItemRef& part : param->content.items) {
     whole->content.items.push_back(LoopOutput(part, result_types, next, emitted));
   }
@@ -211,6 +205,12 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
                                    const ItemRef& condition, int64_t done) {
   const std::vector<int> inside = LoopContexts(node, done);
   AddPoint(node, DynamicPoint::Kind::kLoop);
+  const JitBlock* body = node->blocks()[0];
+  for (size_t i = 0; i < state.size(); ++i) {
+    const JitValue* param = body->inputs()[i + 1];
+    if (body->outputs()[i + 1] == param) continue;
+    RequireUnshared(node, *state[i], *Leaf(ir::Arg()), {param, node->outputs()[i]});
+  }
   LoopPlan plan;
   plan.state = std::move(state);
   for (int i = 0; i < kMaxAttempts; ++i) {
@@ -459,6 +459,8 @@ bool Converter::AddSlots(const JitNode* node, const ItemRef& item, const Item::C
         added = add({item, "", i}) || added;
       }
     }
+    before.unordered = before.unordered || changed.unordered;
+    added = added || before.unordered != item->content.unordered;
     if (added) {
       Mutate(item);
       item->content = std::move(before);

@@ -475,6 +475,15 @@ ItemRef Converter::NewItem(Item::Kind kind) {
   return item;
 }
 
+ItemRef Converter::NewLike(const Item& form) {
+  ItemRef item = NewItem(form.kind());
+  item->field_names = form.field_names;
+  item->content.keys = form.content.keys;
+  item->content.entry = form.content.entry;
+  item->content.unordered = form.content.unordered;
+  return item;
+}
+
 ItemRef Converter::Leaf(ir::Arg arg) {
   ItemRef item = NewItem(Item::Kind::kLeaf);
   item->content.leaf = std::move(arg);

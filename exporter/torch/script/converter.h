@@ -18,6 +18,7 @@
 #include "exporter/diagnostics/diagnostics.h"
 #include "exporter/torch/script/item.h"
 #include "exporter/torch/script/program.h"
+#include "exporter/torch/script/shared_containers.h"
 #include "exporter/torch/script/typing.h"
 #include "exporter/torch/script/weight_table.h"
 #include "exporter/torch/values/arguments.h"
@@ -194,6 +195,8 @@ class Converter {
   void PlaceIf(const JitNode* node, ir::Node* emitted, Branch* a, Branch* b);
   void RequireOneType(const JitNode* node, const ir::Type& a, const ir::Type& b);
   void Restructure(const JitNode* node) const;
+  void RequireUnshared(const JitNode* node, const Item& a, const Item& b,
+                       const torch::jit::ValueSet& names) const;
   void MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted);
   // Stands for a value like this one that nothing reads.
   ItemRef Filler(const JitNode* node, const ItemRef& like);
@@ -218,6 +221,8 @@ class Converter {
 
   // Items.
   ItemRef NewItem(Item::Kind kind);
+  // Of the same form, without its items.
+  ItemRef NewLike(const Item& form);
   ItemRef Leaf(ir::Arg arg);
   ItemRef Unset(ir::Arg arg);
   ItemRef ListOf(std::vector<ItemRef> items);

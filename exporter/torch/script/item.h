@@ -47,6 +47,7 @@ struct Item {
   Kind kind() const { return content.kind; }
   bool is_leaf() const { return content.kind == Kind::kLeaf; }
   bool is_list() const { return content.kind == Kind::kList; }
+  bool is_container() const { return is_list() || content.kind == Kind::kDict; }
   bool is_constant() const { return is_leaf() && !content.leaf.is_value(); }
   bool is_none() const { return is_leaf() && content.leaf.is_none(); }
   bool is_optional() const { return content.kind == Kind::kOptional; }

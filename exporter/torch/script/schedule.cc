@@ -266,6 +266,7 @@ bool Schedule::RunMoved(const std::string& symbol, const Sizes& sizes) {
 bool Schedule::RunCoupled(const std::string& symbol, const std::vector<int64_t>& candidates) {
   const int64_t n = symbols_[symbol].example;
   for (const int64_t size : candidates) {
+    if (size == n) continue;
     Sizes equal = ExampleSizes();
     for (const auto& [other, known] : symbols_) {
       if (known.example == n) equal[other] = size;
@@ -273,15 +274,20 @@ bool Schedule::RunCoupled(const std::string& symbol, const std::vector<int64_t>&
     if (RunMoved(symbol, equal)) return true;
     if (restart_) return false;
   }
-  for (const int64_t amount : {int64_t{1}, int64_t{3}, n}) {
+  std::vector<Sizes> amounts;
+  for (const int64_t amount : {1, 3}) {
     for (const auto& [other, known] : symbols_) {
-      if (other == symbol) continue;
-      Sizes both = ExampleSizes();
-      both[symbol] += amount;
-      both[other] += amount == n ? known.example : amount;
-      if (RunMoved(symbol, both)) return true;
-      if (restart_) return false;
+      if (other != symbol) amounts.push_back({{symbol, amount}, {other, amount}});
     }
+  }
+  for (const auto& [other, known] : symbols_) {
+    if (other != symbol && n > 0) amounts.push_back({{symbol, n}, {other, known.example}});
+  }
+  for (const Sizes& moved : amounts) {
+    Sizes both = ExampleSizes();
+    for (const auto& [name, amount] : moved) both[name] += amount;
+    if (RunMoved(symbol, both)) return true;
+    if (restart_) return false;
   }
   return false;
 }
