@@ -1,7 +1,8 @@
 #include "exporter/lowering/complex.h"
 
-#include <algorithm>
 #include <complex>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,11 +37,14 @@ ir::Type PartOf(const ir::Type& type) {
   return part;
 }
 
+bool IsComplexArgument(const ir::Arg& arg) {
+  if (arg.is_literal()) return IsComplex(arg.literal().dtype);
+  return arg.is_complex() || (arg.is_value() && IsComplex(arg.value()->type.TensorDType()));
+}
+
 bool IsComplexArgument(Op& op, absl::string_view name) {
   const ir::Arg* arg = op.node.Find(name);
-  if (arg == nullptr) return false;
-  if (arg->is_literal()) return IsComplex(arg->literal().dtype);
-  return arg->is_complex() || (arg->is_value() && IsComplex(arg->value()->type.TensorDType()));
+  return arg != nullptr && IsComplexArgument(*arg);
 }
 
 Complex Unpacked(Builder& b, Val pair) {
@@ -197,94 +201,10 @@ void NotEqual(Op& op) {
   op.Return(op.b.Not(op.b.And(x.re == y.re, x.im == y.im)));
 }
 
-// ---------------------------------------------------------------- part by part
-
-// Arguments whose elements the result has, each with its part of it: 0 as the imaginary part of a
-// real one. Other real arguments are places and masks.
-bool IsData(absl::string_view name) {
-  for (const absl::string_view data : {"self", "other", "tensors", "value", "fill_value", "values",
-                                       "src", "source"}) {
-    if (name == data) return true;
-  }
-  return false;
-}
-
-Item ItemPart(Builder& b, const Item& item, const ir::Type& type, int part, bool is_data) {
-  if (item.is_list()) {
-    const ir::Type& element = type.is_list() ? type.elements.front() : type;
-    std::vector<Item> items;
-    for (const Item& x : item.items) items.push_back(ItemPart(b, x, element, part, is_data));
-    return Item::List(std::move(items));
-  }
-  if (!item.is_val()) return item;
-  if (IsComplexType(type)) return b.Gather(item.val, b.Int(part), item.val.rank() - 1);
-  if (part == 0 || !is_data) return item;
-  return b.ConstantOfShape(b.ShapeOf(item.val), 0, item.val.dtype());
-}
-
-Item ArgPart(Op& op, const ir::Arg& arg, int part, bool is_data) {
-  if (arg.is_complex()) {
-    const std::complex<double> value = arg.as_complex();
-    return op.b.Scalar(part == 0 ? value.real() : value.imag(), DType::kFloat64);
-  }
-  if (arg.is_list()) {
-    std::vector<Item> items;
-    for (const ir::Arg& element : arg.list()) items.push_back(ArgPart(op, element, part, is_data));
-    return Item::List(std::move(items));
-  }
-  if (arg.is_value()) {
-    return ItemPart(op.b, op.lowering.Get(arg.value()), arg.value()->type, part, is_data);
-  }
-  if (arg.is_literal()) {
-    const ir::Type type = ir::Type::Tensor(arg.literal().dtype, std::nullopt);
-    return ItemPart(op.b, op.lowering.Lower(arg), type, part, is_data);
-  }
-  const bool is_number = arg.is_int() || arg.is_float() || arg.is_bool();
-  return part == 1 && is_data && is_number ? Item(op.b.Int(0)) : op.lowering.Lower(arg);
-}
-
-Item PackedItem(Builder& b, const Item& re, const Item& im) {
-  if (!re.is_list()) return Packed({{b, re.val}, {b, im.val}});
-  std::vector<Item> items;
-  for (size_t i = 0; i < re.items.size() && i < im.items.size(); ++i) {
-    items.push_back(PackedItem(b, re.items[i], im.items[i]));
-  }
-  return Item::List(std::move(items));
-}
-
-bool HasElements(const ir::Arg& arg) {
-  if (!arg.is_list()) return arg.is_value() || arg.is_complex() || arg.is_literal();
-  return std::any_of(arg.list().begin(), arg.list().end(), HasElements);
-}
-
-// The same in both parts: what moves elements, and sums.
-void PartByPart(Op& op) {
-  const Row* row = FindRow(op.node.op);
-  if (!op.Require(row != nullptr, "complex numbers are not supported")) return;
-  std::vector<ir::Type> types;
-  for (size_t i = 0; i < op.num_outputs(); ++i) types.push_back(PartOf(op.OutType(i)));
-  // Real results of real operands beside a complex one, which only has a shape to give.
-  bool any_complex = false;
-  for (const ir::Value* output : op.node.outputs) any_complex |= IsComplexType(output->type);
-  std::vector<Item> parts[2];
-  for (int i = 0; i < (any_complex ? 2 : 1); ++i) {
-    parts[i] = CallReplaced(op, row->function, [&](const ir::NamedArg& arg) -> std::optional<Item> {
-      const bool is_data = IsData(arg.name);
-      if (!is_data && !HasElements(arg.value)) return std::nullopt;
-      return ArgPart(op, arg.value, i, is_data);
-    }, types);
-  }
-  if (!any_complex) return op.Return(std::move(parts[0]));
-  std::vector<Item> results;
-  for (size_t i = 0; i < parts[0].size() && i < parts[1].size(); ++i) {
-    results.push_back(PackedItem(op.b, parts[0][i], parts[1][i]));
-  }
-  op.Return(std::move(results));
-}
-
-const std::vector<Row>& Forms() {
+// By the operator's name without an overload; of doubles the first.
+const std::map<std::string, LoweringFunction, std::less<>>& Forms() {
   static const auto* const kForms = [] {
-    auto* forms = new std::vector<Row>{
+    const std::vector<Row> own = {
         {"aten::real", Real},
         {"aten::imag", Imag},
         {"aten::_conj", Conjugate},
@@ -316,26 +236,10 @@ const std::vector<Row>& Forms() {
         {"aten::ne", NotEqual},
         {"aten::not_equal", NotEqual},
     };
-    for (const Row& row : ComplexFunctions()) forms->push_back(row);
-    for (const Row& row : ComplexTensorForms()) forms->push_back(row);
-    for (const char* name :
-         {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose",
-          "t", "numpy_T", "mT", "movedim", "moveaxis", "swapaxes", "swapdims", "expand", "expand_as",
-          "broadcast_to", "broadcast_tensors", "combinations", "repeat", "tile", "repeat_interleave", "flip", "fliplr", "flipud", "roll",
-          "slice", "select", "narrow", "index", "index_select", "gather", "take", "take_along_dim",
-          "masked_select", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack",
-          "column_stack", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit",
-          "dsplit", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "unbind", "meshgrid",
-          "clone", "contiguous", "alias", "detach", "positive", "copy", "sum", "nansum", "mean",
-          "cumsum", "diff", "diagonal", "diag", "diag_embed", "tril", "triu", "constant_pad_nd", "pad",
-          "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "where",
-          "masked_fill", "masked_scatter", "index_put", "index_add", "index_copy", "index_fill",
-          "scatter", "scatter_add", "slice_scatter", "select_scatter", "diagonal_scatter",
-          "as_strided_scatter", "view_as", "reshape_as", "_reshape_alias", "_unsafe_view", "ravel",
-          "atleast_1d", "atleast_2d", "atleast_3d", "unfold", "rot90", "trace", "lift_fresh",
-          "nan_to_num", "dropout", "sum_to_size", "as_strided", "im2col", "col2im",
-          "_unsafe_masked_index", "_unsafe_index", "fft_fftshift", "fft_ifftshift"}) {
-      forms->push_back({std::string("aten::") + name, PartByPart});
+    auto* forms = new std::map<std::string, LoweringFunction, std::less<>>;
+    for (const auto* rows :
+         {&own, &ComplexFunctions(), &ComplexTensorForms(), &ComplexPartForms()}) {
+      for (const Row& row : *rows) forms->emplace(row.op, row.function);
     }
     return forms;
   }();
@@ -353,9 +257,8 @@ bool HasComplex(const ir::Node& node) {
 
 LoweringFunction FindComplexLowering(absl::string_view op) {
   absl::string_view base = op.substr(0, op.find('.'));
-  for (const Row& row : Forms()) {
-    if (row.op == base) return row.function;
-  }
+  const auto found = Forms().find(base);
+  if (found != Forms().end()) return found->second;
   // A view's copy: `aten::expand_copy`.
   return absl::ConsumeSuffix(&base, "_copy") ? FindComplexLowering(base) : nullptr;
 }

@@ -15,7 +15,8 @@ struct Complex {
   Expr re, im;
 };
 
-// The argument is a complex tensor.
+// The argument is a complex tensor or number.
+bool IsComplexArgument(const ir::Arg& arg);
 bool IsComplexArgument(Op& op, absl::string_view name);
 // The named argument, real or complex, its parts in the float dtype `part`.
 Complex ReadComplex(Op& op, absl::string_view name, DType part);
@@ -36,10 +37,14 @@ Complex Inverse(Complex x);
 Expr Size(Complex x);              // |x|, without overflow of the squares
 Expr Angle(Op& op, Complex x);     // in (−π, π]
 
-// Roots, logarithms, trigonometry, powers (complex_math.cc); sums of products and what else works on
-// whole tensors (complex_tensors.cc).
+// The node's operator on which elements are not 0, in place of the elements.
+void OnNonZero(Op& op);
+
+// Roots, logarithms, trigonometry, powers (complex_math.cc); sums of products and what else works
+// on whole tensors (complex_tensors.cc); what is done to each part alone (complex_parts.cc).
 const std::vector<Row>& ComplexFunctions();
 const std::vector<Row>& ComplexTensorForms();
+const std::vector<Row>& ComplexPartForms();
 
 // Whether the node has complex operands or results, which other families' rows do not know of.
 bool HasComplex(const ir::Node& node);

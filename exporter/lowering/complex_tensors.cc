@@ -162,11 +162,6 @@ void LinalgNorm(Op& op) {
   OnSizes(op);
 }
 
-// Tests depend on which elements are 0.
-void OnNonZero(Op& op) {
-  op.Return(OnMapped(op, [&](Complex x) { return op.b.Not(op.b.And(x.re == 0, x.im == 0)); }));
-}
-
 // The mean of |x − mean|²: the sum of what the parts give.
 Val Variance(Op& op) {
   Val sum;
@@ -232,6 +227,10 @@ void ScalarTensor(Op& op) { ReturnComplex(op, ReadComplex(op, "s", PartType(op))
 constexpr char kFillValue[] = "fill_value", kValueName[] = "value";
 
 }  // namespace
+
+void OnNonZero(Op& op) {
+  op.Return(OnMapped(op, [&](Complex x) { return op.b.Not(op.b.And(x.re == 0, x.im == 0)); }));
+}
 
 const std::vector<Row>& ComplexTensorForms() {
   static const auto* const kRows = [] {

@@ -1,4 +1,4 @@
-"""Rows of complex.cc, complex_math.cc, complex_tensors.cc: complex numbers inside of a program."""
+"""Rows of complex.cc, complex_math.cc, complex_parts.cc, complex_tensors.cc: complex numbers inside of a program."""
 
 import torch
 from torch import fft
@@ -106,6 +106,23 @@ ROWS = [
                                 lambda z, w: torch.select_scatter(z, w[0].real, 0, 1), lambda z, w: z.index_add(0, torch.tensor([0, 2]), w[:2]),
                                 lambda z, w: z.scatter(1, torch.tensor([[1, 0]]), w), lambda z, w: z.index_fill(0, torch.tensor([1]), 2.0)), [T("f32", 3, 4), T("f32", 3, 4)],
          since=11),
+    Case("added_by_factor", with_second(lambda z, w: z.index_add(0, torch.tensor([0, 2]), w[:2], alpha=2j), lambda z, w: z.index_add(1, torch.tensor([3, 3]), w[:, :2], alpha=0.5 - 1j),
+                                        lambda z, w: z.index_add(0, torch.tensor([1]), w[:1], alpha=3)), [T("f32", 3, 4), T("f32", 3, 4)], since=11, tol=TOL),
+    Case("scatter_sums", with_second(lambda z, w: z.scatter(1, torch.tensor([[1, 1]]), w, reduce="add"), lambda z, w: z.scatter(0, torch.tensor([[1, 0]]), 2 - 1j)),
+         [T("f32", 3, 4), T("f32", 3, 4)]),
+    # real ones beside complex ones, in each place
+    Case("differences", with_second(lambda z, w: torch.diff(z, dim=0, prepend=w.real[:2]), lambda z, w: torch.diff(z, 2, append=w.imag), lambda z, w: z.real.diff(prepend=w, append=w.real),
+                                    lambda z, w: torch.diff(z, prepend=w, append=z)), SMALL, tol=TOL),
+    Case("masked_index", on(*[lambda z, fill=fill: torch.ops.aten._unsafe_masked_index(z, torch.tensor([True, False]), [torch.tensor([0, 9]), torch.tensor([1, 7])], fill)
+                              for fill in (2.5, 2, 1 - 3j)]), [T("f32", 3, 4), T("f32", 3, 4)]),
+    Case("where_numbers", on(lambda z: torch.where(z.real > 0, 1j, 2), lambda z: torch.where(z.real > 0, z.real, 1 - 2j), lambda z: torch.where(z.real > 0, torch.ones(4, dtype=torch.int64), 1j)), SMALL),
+    Case("where_f64", on(lambda z: torch.where(z.real > 0, z.real, 0.1j)), [T("f64", 3, 4), T("f64", 3, 4)]),
+    Case("where_places", lambda x, y: torch.where(torch.complex(x, y)), [torch.tensor([[0.0, 0, 2], [float("nan"), 0, -0.0]]), torch.tensor([[0.0, 1, 0], [0, 3, 0.0]])]),
+    Case("summed_as", on(lambda z: z.sum(0, dtype=torch.complex128), lambda z: z.real.sum(dtype=torch.complex64), lambda z: z.real.mean(0, dtype=torch.complex128),
+                         lambda z: z.imag.cumsum(1, dtype=torch.complex64), lambda z: z.sum(1, dtype=torch.float32)), [T("f32", 3, 4), T("f32", 3, 4)], since=11, tol=TOL),
+    Case("as_bits", lambda x, y: (torch.complex(x, y).view(torch.float32), real(x.view(torch.complex64) * 1j), real(torch.complex(x, y).view(torch.complex64) * 1j)), SMALL, modes=("export", "dynamic")),
+    Case("nan_to_numbers", on(lambda z: torch.nan_to_num(z, 3.0, 7.0, -5.0)), [torch.tensor([float("nan"), float("inf"), 1.0]), torch.tensor([2.0, float("-inf"), float("nan")])]),
+    Case("dropout_in_evaluation", on(lambda z: torch.nn.functional.dropout(z, 0.5, False)), SMALL),
     Case("moved", on(lambda z: z[1:, ::2].reshape(-1), lambda z: z.flip(0).roll(1, 1), lambda z: torch.tensor_split(z, 2, 1)[1], lambda z: z.repeat_interleave(2, 0),
                      lambda z: z.ravel().unsqueeze(0).expand(2, -1), lambda z: torch.diagonal(z), lambda z: torch.tril(z), lambda z: z.gather(1, torch.tensor([[1, 3]])),
                      lambda z: z.index_select(1, torch.tensor([3, 1])), lambda z: z.mH), [T("f32", 3, 4), T("f32", 3, 4)]),
