@@ -64,7 +64,7 @@ void Einsum(Op& op) {
   bool is_real[2];
   for (int i = 0; i < 2; ++i) {
     const Val val = op.b.Cast(items.items[i].val, part);
-    is_real[i] = !IsComplexType(list->list()[i].value()->type);
+    is_real[i] = !IsComplexArgument(list->list()[i]);
     operands[i] = is_real[i] ? Complex{{op.b, val}, {op.b, val}} : Unpacked(op.b, val);
   }
   const auto product = [&](Val u, Val v) {
@@ -137,12 +137,11 @@ std::vector<Item> OnMapped(Op& op, Map map) {
   const Row* row = FindRow(op.node.op);
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op.num_outputs(); ++i) types.push_back(op.OutType(i));
-  return CallOnTyped(
-      op, row->function,
-      [&](const Item& item, const ir::Type& type) {
-        return IsComplexType(type) && item.is_val() ? Item(map(Unpacked(op.b, item.val))) : item;
-      },
-      types);
+  const auto replace = [&](const ir::NamedArg& arg) -> std::optional<Item> {
+    if (!IsComplexArgument(arg.value)) return std::nullopt;
+    return Item(map(Unpacked(op.b, op.Arg(arg.name).val)));
+  };
+  return CallReplaced(op, row->function, replace, types);
 }
 
 // Norms of vectors depend on the elements' sizes only.
@@ -156,8 +155,8 @@ void LinalgNorm(Op& op) {
   const bool frobenius = order.is_none() || (order.kind == Item::Kind::kConstant &&
                                              order.constant.is_string() &&
                                              order.constant.as_string() == "fro");
-  const ir::Type& type = op.node.Find("self")->value()->type;
-  const bool vector = type.shape && type.shape->size() == 1;
+  const int rank = op.Arg("self").val.rank() - (IsComplexArgument(op, "self") ? 1 : 0);
+  const bool vector = rank == 1;
   if (!op.Require(frobenius || vector, "a matrix norm of complex numbers other than fro")) return;
   OnSizes(op);
 }
