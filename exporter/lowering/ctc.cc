@@ -105,8 +105,7 @@ Val Forward(Builder& b, const Batch& batch) {
 }
 
 // [N]: −log p of the targets, which end at their last label or the blank behind it.
-Val NegativeLogLikelihood(Op& op, const Batch& batch) {
-  Builder& b = op.b;
+Val NegativeLogLikelihood(Builder& b, const Batch& batch) {
   if (!batch.labels) return {};
   const Val alpha = Forward(b, batch);
   const Val end = b.Unsqueeze(b.Mul(batch.target_lengths, b.Int(2)), {1});
@@ -116,17 +115,19 @@ Val NegativeLogLikelihood(Op& op, const Batch& batch) {
   const Expr last(b, at(end));
   const Expr none(b, Lowest(b, alpha.dtype()));
   const Expr label = Select(is_empty, none, Expr(b, at(b.Max(before, b.Int(0)))));
-  const Expr loss = -LogSum({last, label});
-  if (!op.Bool("zero_infinity")) return loss.val();
-  return Select(loss == Expr(b, Highest(b, alpha.dtype())), 0.0, loss).val();
+  return (-LogSum({last, label})).val();
 }
 
 // The mean is over the samples' losses, each divided by the length of its target.
 void CtcLoss(Op& op) {
   Builder& b = op.b;
   const Batch batch = ReadBatch(op);
-  const Val losses = NegativeLogLikelihood(op, batch);
+  Val losses = NegativeLogLikelihood(b, batch);
   if (!losses) return;
+  if (op.Bool("zero_infinity")) {
+    const Expr infinity(b, Highest(b, losses.dtype()));
+    losses = Select(Expr(b, losses) == infinity, 0.0, Expr(b, losses)).val();
+  }
   if (ReductionOf(op) == Reduction::kMean) {
     const Val lengths = b.Cast(b.Max(batch.target_lengths, b.Int(1)), losses.dtype());
     return op.Return(MeanOf(b, b.Div(losses, lengths), {}, /*keepdims=*/false));
@@ -136,10 +137,10 @@ void CtcLoss(Op& op) {
   op.Return(keeps && single ? b.Squeeze(losses, {0}) : Reduced(op, losses));
 }
 
-// The second result is read by gradients only.
+// The second result is read by gradients only, and so is zero_infinity.
 void CtcLossForward(Op& op) {
   std::vector<Item> results(op.num_outputs());
-  results[0] = NegativeLogLikelihood(op, ReadBatch(op));
+  results[0] = NegativeLogLikelihood(op.b, ReadBatch(op));
   op.Return(std::move(results));
 }
 

@@ -27,6 +27,11 @@ def ctc(reduction, zero_infinity=False, blank=0, inputs=(7, 5, 3), targets=(3, 1
     return lambda x, y: F.ctc_loss(log_probabilities(x), y, inputs, targets, blank, reduction, zero_infinity)
 
 
+def ctc_forward(x: torch.Tensor, labels: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor):
+    """What cannot be aligned has an infinite loss here, whatever zero_infinity is."""
+    return torch._ctc_loss(x.log_softmax(-1), labels, inputs, targets, 0, True)[0]
+
+
 CTC = ("trace",)  # torch.export asks eager PyTorch for a size and fails
 LABELS = torch.tensor([[1, 1, 2], [3, -1, 9], [2, 3, 2]])
 
@@ -97,6 +102,8 @@ ROWS = [
     Case("ctc_blank_f64", ctc("none", blank=4), [T("f64", 7, 3, 5), LABELS.clamp(0, 3)], modes=CTC),
     Case("ctc_concatenated", ctc("none", inputs=(7, 7, 0), targets=(3, 0, 1)), [T("f32", 7, 3, 5), torch.tensor([1, 2, 2, 3])], since=11, modes=CTC),
     Case("ctc_without_targets", ctc("none", inputs=(7, 7, 0), targets=(0, 0, 0)), [T("f32", 7, 3, 5), torch.zeros(3, 0, dtype=torch.int64)], modes=CTC),
+    Case("ctc_forward", ctc_forward, [T("f32", 4, 2, 5), LABELS[[0, 2]], torch.tensor([2, 4]), torch.tensor([3, 3])], modes=("trace", "script")),
+    Case("ctc_zero_infinity_mean", ctc("mean", True), [T("f32", 7, 3, 5), LABELS], modes=CTC),
     Case("ctc_single", lambda x, y: F.ctc_loss(log_probabilities(x), y, (6,), (3,), reduction="none"),
          [T("f32", 7, 5), torch.tensor([1, 1, 2])], since=11, modes=CTC),
     Case("ctc_tensor", lambda x, y, n, m: F.ctc_loss(log_probabilities(x), y, n, m), [T("f32", 7, 3, 5), LABELS, torch.tensor([7, 5, 6]), torch.tensor([3, 1, 2])],
