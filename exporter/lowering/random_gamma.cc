@@ -1,4 +1,6 @@
 // Gamma and Dirichlet distributions, by Marsaglia and Tsang's rejection.
+#include <limits>
+
 #include "exporter/lowering/expr.h"
 #include "exporter/lowering/loop.h"
 #include "exporter/lowering/norm.h"
@@ -10,6 +12,7 @@ namespace {
 
 // With d = α − 1/3 and c = 1 / √(9 · d), a normal x and a uniform u: d · v for v = (1 + c · x)³ is
 // taken where v > 0 and log u < x² / 2 + d · (1 − v + log v). Below α = 1: of α + 1, times u^(1/α).
+// NaN at the first draw where α is NaN or has no d.
 Expr Gamma(Expr alpha) {
   Builder& b = alpha.b();
   const DType dtype = alpha.val().dtype();
@@ -22,11 +25,12 @@ Expr Gamma(Expr alpha) {
   const Val result = Repeat(b, {}, {}, {drawn, pending}, [&](Val, const Vals& carried) {
     const Expr x(b, Normal(b, shape, dtype)), u(b, Uniform(b, shape, dtype));
     const Expr root = 1 + c * x;
-    const Val is_positive = root > 0.0;
-    const Expr v = Select(is_positive, root * root * root, 1.0);
-    const Val fits = Log(u) < x * x / 2 + d * (1 - v + Log(v));
-    const Val taken = b.And(carried[1], b.And(is_positive, fits));
-    const Val left = b.And(carried[1], b.Not(taken));
+    const Val is_low = root <= 0.0;
+    const Expr v = Select(is_low, 1.0, root * root * root);
+    // A comparison with NaN rejects nothing.
+    const Val is_high = Log(u) >= x * x / 2 + d * (1 - v + Log(v));
+    const Val left = b.And(carried[1], b.Or(is_low, is_high));
+    const Val taken = b.And(carried[1], b.Not(left));
     return LoopStep{{b.Where(taken, (d * v).val(), carried[0]), left}, Any(b, left)};
   })[0];
   const Expr share(b, Uniform(b, shape, dtype));
@@ -35,7 +39,19 @@ Expr Gamma(Expr alpha) {
 
 Expr GammaOf(Op& op) { return Gamma({op.b, op.Tensor("self", Wide(op.OutDType()))}); }
 
-void StandardGamma(Op& op) { op.Return(op.b.Cast(GammaOf(op).val(), op.OutDType())); }
+double SmallestNormal(DType dtype) {
+  if (dtype == DType::kFloat16) return 0x1p-14;
+  if (dtype == DType::kFloat64) return std::numeric_limits<double>::min();
+  return std::numeric_limits<float>::min();
+}
+
+// Not below the smallest normal number, which NaN becomes too.
+void StandardGamma(Op& op) {
+  const Expr x = GammaOf(op);
+  if (!x.val()) return;
+  const Expr smallest = x.Number(SmallestNormal(op.OutDType()));
+  op.Return(op.b.Cast(Select(x > smallest, x, smallest).val(), op.OutDType()));
+}
 
 // Gamma numbers over their sum along the last axis.
 void Dirichlet(Op& op) {
