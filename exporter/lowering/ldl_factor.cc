@@ -114,7 +114,7 @@ Factors FactorsOf(Builder& b, Val a) {
   const Val places = b.Unsqueeze(Iota(b, n), {0});  // [1, n]
   const Val none = b.Expand(b.Int(0), b.Vector({b.Size(a, 0), one}));
   const Val pivots = b.Expand(b.Int(0), b.Vector({b.Size(a, 0), n}));
-  const Val ld = b.Mul(a, b.Scalar(0, a.dtype()));
+  const Val ld = b.ConstantOfShape(b.ShapeOf(a), 0, a.dtype());
   const Vals result =
       Repeat(b, n, {}, {matrix, ld, pivots, none, none}, [&](Val, const Vals& carried) {
         const Val k = carried[3];

@@ -133,5 +133,7 @@ ROWS = [
     *[Case(f"ldl_factor_{name}", lambda a: tuple(L.ldl_factor_ex(a + a.mT)), [x], since=11, tol=TOL)
       for name, x in (("indefinite", T("f32", 2, 5, 5, B=0)), ("wide", T("f64", 3, 7, 7)), ("one", T("f32", 1, 1)), ("even", T("f32", 3, 4, 4)))],
     Case("ldl_factor_zeros", lambda a: tuple(L.ldl_factor_ex(a)), [torch.tensor([[[0.0, 0, 0], [0, 0, 2], [0, 2, 0]], [[0, 1, 0], [1, 0, 0], [0, 0, 0]]])], since=11),
+    *[Case(f"ldl_factor_infinite_{i}", lambda a: tuple(L.ldl_factor_ex(a)), [torch.tensor(a)], since=11)
+      for i, a in enumerate(([[float("inf"), 1], [1, 2]], [[1, 2], [2, float("inf")]]))],
     Case("ldl_factored", lambda a, y: L.ldl_solve(*L.ldl_factor(a + a.mT), y), [T("f32", 6, 6), T("f32", 6, 2)], since=11, tol=(1e-3, 1e-3)),
 ]
