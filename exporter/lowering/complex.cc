@@ -1,5 +1,6 @@
 #include "exporter/lowering/complex.h"
 
+#include <algorithm>
 #include <complex>
 #include <functional>
 #include <map>
@@ -246,11 +247,17 @@ const std::map<std::string, LoweringFunction, std::less<>>& Forms() {
   return *kForms;
 }
 
+bool HasComplexConstant(const ir::Arg& arg) {
+  if (!arg.is_list()) return !arg.is_value() && IsComplexArgument(arg);
+  return std::any_of(arg.list().begin(), arg.list().end(), HasComplexConstant);
+}
+
 }  // namespace
 
 bool HasComplex(const ir::Node& node) {
   bool found = false;
   node.ForEachInput([&](const ir::Value* value) { found |= IsComplexType(value->type); });
+  for (const ir::NamedArg& arg : node.args) found |= HasComplexConstant(arg.value);
   for (const ir::Value* output : node.outputs) found |= IsComplexType(output->type);
   return found;
 }

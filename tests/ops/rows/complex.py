@@ -10,6 +10,7 @@ SMALL = [T("f32", 3, 4, low=-2, high=2, N=0), T("f32", 3, 4, low=-2, high=2, N=0
 TOL = (1e-4, 1e-4)
 EDGES = [torch.tensor([0.0, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.0, 0.0, 1e-6, 30.0, -30.0]),
          torch.tensor([0.0, 1.0, -1.0, 0.0, 0.0, 1e-4, -1e-4, 2.0, -2.0, 1e-6, 1.0, 2.0])]
+TURNS = torch.tensor([1j, 2, 3 - 1j, 0])
 real = torch.view_as_real
 FUNCTIONS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh",
              "tanh", "square", "reciprocal", "sgn", "neg")
@@ -121,7 +122,8 @@ ROWS = [
     Case("summed_as", on(lambda z: z.sum(0, dtype=torch.complex128), lambda z: z.real.sum(dtype=torch.complex64), lambda z: z.real.mean(0, dtype=torch.complex128),
                          lambda z: z.imag.cumsum(1, dtype=torch.complex64), lambda z: z.sum(1, dtype=torch.float32)), [T("f32", 3, 4), T("f32", 3, 4)], since=11, tol=TOL),
     Case("as_bits", lambda x, y: (torch.complex(x, y).view(torch.float32), real(x.view(torch.complex64) * 1j), real(torch.complex(x, y).view(torch.complex64) * 1j)), SMALL, modes=("export", "dynamic")),
-    Case("literals", lambda x: (real(torch.einsum("ij,j->i", torch.complex(x, x), torch.tensor([1j, 2, 3 - 1j, 0]))), torch.linalg.norm(torch.tensor([1j, 2, 3 - 1j]), 3) + x), [T("f32", 3, 4, N=0)], tol=TOL),
+    Case("literals", lambda x: (real(torch.einsum("ij,j->i", torch.complex(x, x), TURNS)), torch.linalg.norm(TURNS, 3) + x, torch.linalg.norm(TURNS[None]) + x,
+                                torch.linalg.vector_norm(TURNS) + x, torch.count_nonzero(TURNS) + x, TURNS.var() + x), [T("f32", 3, 4, N=0)], tol=TOL),
     Case("nan_to_numbers", on(lambda z: torch.nan_to_num(z, 3.0, 7.0, -5.0)), [torch.tensor([float("nan"), float("inf"), 1.0]), torch.tensor([2.0, float("-inf"), float("nan")])]),
     Case("dropout_in_evaluation", on(lambda z: torch.nn.functional.dropout(z, 0.5, False)), SMALL),
     Case("moved", on(lambda z: z[1:, ::2].reshape(-1), lambda z: z.flip(0).roll(1, 1), lambda z: torch.tensor_split(z, 2, 1)[1], lambda z: z.repeat_interleave(2, 0),
