@@ -17,8 +17,9 @@ namespace {
 
 // Arguments whose elements the result has, each with its part of it: 0 as the imaginary part of a
 // real one. Other real arguments are places and masks.
-constexpr absl::string_view kData[] = {"self", "other",  "tensors", "value", "fill_value", "fill",
-                                       "values", "source", "src", "prepend", "append"};
+constexpr absl::string_view kData[] = {"self",       "other",   "tensors", "value",
+                                       "fill_value", "fill",    "values",  "source",
+                                       "src",        "prepend", "append"};
 
 bool IsData(absl::string_view name) {
   return std::find(std::begin(kData), std::end(kData), name) != std::end(kData);
@@ -169,6 +170,7 @@ void View(Op& op) {
   op.Return(b.Reshape(x, b.Vector(sizes)));
 }
 
+// clang-format off
 constexpr const char* kPartByPart[] = {
     // shapes
     "_reshape_alias", "_unsafe_view", "alias", "as_strided", "broadcast_to", "clone", "contiguous",
@@ -194,16 +196,21 @@ constexpr const char* kPartByPart[] = {
     // sums
     "cumsum", "diff", "mean", "positive", "sum", "trace",
 };
+// clang-format on
 
 }  // namespace
 
 const std::vector<Row>& ComplexPartForms() {
   static const auto* const kRows = [] {
     auto* rows = new std::vector<Row>{
-        {"aten::atleast_1d", EachOfList}, {"aten::atleast_2d", EachOfList},
-        {"aten::atleast_3d", EachOfList}, {"aten::broadcast_tensors", EachOfList},
-        {"aten::where", Where},           {"aten::scatter", Scatter},
-        {"aten::index_add", IndexAdd},    {"aten::dropout", Dropout},
+        {"aten::atleast_1d", EachOfList},
+        {"aten::atleast_2d", EachOfList},
+        {"aten::atleast_3d", EachOfList},
+        {"aten::broadcast_tensors", EachOfList},
+        {"aten::where", Where},
+        {"aten::scatter", Scatter},
+        {"aten::index_add", IndexAdd},
+        {"aten::dropout", Dropout},
         {"aten::view", View},
     };
     for (const char* name : kPartByPart) {
