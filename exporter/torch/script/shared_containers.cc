@@ -27,6 +27,16 @@ bool MayHoldContainer(const c10::TypePtr& type) {
   }
 }
 
+// Containers of containers.
+bool MayNestContainers(const c10::TypePtr& type) {
+  if (type->kind() == c10::TypeKind::ClassType) return true;
+  if (type->kind() == c10::TypeKind::OptionalType) {
+    return MayNestContainers(type->expectRef<c10::OptionalType>().getElementType());
+  }
+  const auto parts = type->containedTypes();
+  return std::any_of(parts.begin(), parts.end(), MayHoldContainer);
+}
+
 // Values of the node's own blocks and those made later go by one of the names.
 bool IsMadeBefore(const Value* value, const Node* node) {
   return value->node() == node || value->node()->isBefore(node);
@@ -69,9 +79,10 @@ class Fate {
     if (names_.count(value) || !MayHoldContainer(value->type()) || !IsMadeBefore(value, node_)) {
       return false;
     }
+    const bool nests = MayNestContainers(value->type());
     return std::any_of(names_.begin(), names_.end(), [&](const Value* name) {
-      return aliases_.mayContainAlias(value, const_cast<Value*>(name)) ||
-             aliases_.mayAlias(value, name);
+      return aliases_.mayAlias(value, name) ||
+             (nests && aliases_.mayContainAlias(value, const_cast<Value*>(name)));
     });
   }
 

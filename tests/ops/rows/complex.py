@@ -137,7 +137,7 @@ ROWS = [
       for i, k in enumerate(({"hop_length": 3}, {"hop_length": 4, "length": 40}, {"hop_length": 4, "length": 9}, {"win_length": 6, "normalized": True},
                              {"center": False, "hop_length": 8}))],
     Case("istft_one", lambda x: torch.istft(torch.stft(x, 9, 4, window=torch.hann_window(9), return_complex=True), 9, 4, window=torch.hann_window(9)),
-         [T("f32", 40)], tol=TOL, modes=("trace",)),
+         [T("f32", 40)], since=11, tol=TOL, modes=("trace",)),
     Case("istft_frames", lambda x, y: torch.istft(torch.complex(x, y), 8, 2), [T("f32", 5, 7, F=1), T("f32", 5, 7, F=1)], tol=TOL),
     Case("istft_complex", lambda x, y: real(torch.istft(torch.complex(x, y), 8, 4, onesided=False, return_complex=True)),
          [T("f32", 8, 7), T("f32", 8, 7)], tol=TOL),
