@@ -289,8 +289,10 @@ def load_program(path):
 def other_tensor(value, generator):
     """Another tensor of the same form whose values lie within the range of the given ones.
 
-    Floats that are all the same move up to halfway to 0, or from 0 up to 1: that keeps them
-    positive, or probabilities, where they are. Numbers that are not finite do not count.
+    They stay away from its ends by an eighth of it, so that the least and the largest value differ
+    from those of the given ones too. Floats that are all the same move up to halfway to 0, or from
+    0 up to 1: that keeps them positive, or probabilities, where they are. Numbers that are not
+    finite do not count.
     """
     if value.layout != torch.strided or value.numel() == 0:
         return value
@@ -307,12 +309,13 @@ def other_tensor(value, generator):
         low, high = known.min(), known.max()
         if low == high:
             low, high = (low / 2, high) if low != 0 else (low, high + 1)
-        share = torch.rand(value.shape, dtype=torch.float64, generator=generator)
-        return (low * (1 - share) + high * share).clamp(min(low, high), max(low, high)).to(value.dtype)
+        share = 0.125 + 0.75 * torch.rand(value.shape, dtype=torch.float64, generator=generator)
+        return (low * (1 - share) + high * share).to(value.dtype)
     known = value.to(torch.int64)
     low, high = int(known.min()), int(known.max())
-    above = min(high + 1, torch.iinfo(torch.int64).max)
-    return torch.randint(low, max(above, low + 1), value.shape, generator=generator).to(value.dtype)
+    margin = (high - low) // 8
+    above = min(high - margin + 1, torch.iinfo(torch.int64).max)
+    return torch.randint(low + margin, max(above, low + margin + 1), value.shape, generator=generator).to(value.dtype)
 
 
 def other_values(values, generator):

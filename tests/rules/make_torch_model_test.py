@@ -125,6 +125,8 @@ class ValuesTest(MakeTorchModelTest):
                                 ("return x * float(x.max())", "torch.rand(4).half()"),
                                 ("return x + x.real.max().item()", "torch.randn(4, dtype=torch.complex64)"),
                                 ("return x * int(x[0])", "torch.arange(100)"),
+                                ("return x * x.max().item()", "torch.randn(2, 3, 64, 64)"),
+                                ("return x - x.min().item()", "torch.randint(0, 256, (3, 64, 64))"),
                                 ("return x if x.min() < -2.9 else x * 2", "torch.tensor([-3.0, 1.0, 1.0])")):
             self.assert_refused(self.make(forward, inputs), "on a second set of inputs the saved program differs from "
                                 "the module", "Tracing freezes values that Python reads")
