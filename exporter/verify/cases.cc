@@ -14,6 +14,12 @@ bool Allowed(const ir::SymbolInfo& info, int64_t size) {
   return size != info.example && size >= info.min && (!info.max.has_value() || size <= *info.max);
 }
 
+bool AllAllowed(const std::map<std::string, ir::SymbolInfo>& symbols, const Sizes& sizes) {
+  return std::all_of(sizes.begin(), sizes.end(), [&](const auto& size) {
+    return Allowed(symbols.at(size.first), size.second);
+  });
+}
+
 // Other sizes of a symbol in the order of capture's second sizes, `shift` further on.
 std::vector<int64_t> OtherSizes(const ir::SymbolInfo& info, int64_t shift) {
   const int64_t n = info.example;
@@ -40,38 +46,16 @@ Case SmallerSizes(const std::map<std::string, ir::SymbolInfo>& symbols) {
   return smaller;
 }
 
-// The axis by 1 or 3, and with it the others of its size, or another one; or it and another one
-// doubled.
+// Those that the axes may have, of the sizes at which this one moves together with others.
 std::vector<Sizes> CoupledSizes(const std::map<std::string, ir::SymbolInfo>& symbols,
                                 const std::string& name) {
-  std::vector<Sizes> choices;
-  const auto move = [&](const auto& amount, const auto& with) {
-    Sizes sizes;
-    for (const auto& [other, info] : symbols) {
-      if (info.data_dependent || (other != name && !with(other, info))) continue;
-      const int64_t size = info.example + amount(info);
-      if (!Allowed(info, size)) return;
-      sizes[other] = size;
-    }
-    if (sizes.size() > 1) choices.push_back(std::move(sizes));
-  };
-  const auto move_pairs = [&](const auto& amount) {
-    for (const auto& [partner, unused] : symbols) {
-      if (partner == name) continue;
-      move(amount, [&](const std::string& other, const ir::SymbolInfo&) {
-        return other == partner;
-      });
-    }
-  };
-  const int64_t example = symbols.at(name).example;
-  for (const int64_t by : {1, 3}) {
-    const auto amount = [&](const ir::SymbolInfo&) { return by; };
-    move(amount, [&](const std::string&, const ir::SymbolInfo& info) {
-      return info.example == example;
-    });
-    move_pairs(amount);
+  Sizes example;
+  for (const auto& [symbol, info] : symbols) {
+    if (!info.data_dependent) example[symbol] = info.example;
   }
-  move_pairs([](const ir::SymbolInfo& info) { return info.example; });
+  std::vector<Sizes> choices =
+      inputs::CoupledSizes(example, name, OtherSizes(symbols.at(name), 0));
+  std::erase_if(choices, [&](const Sizes& sizes) { return !AllAllowed(symbols, sizes); });
   return choices;
 }
 
@@ -124,11 +108,7 @@ Case AllDirections(const std::map<std::string, ir::SymbolInfo>& symbols,
       }
     }
   }
-  std::erase_if(all.choices, [&](const Sizes& sizes) {
-    return std::any_of(sizes.begin(), sizes.end(), [&](const auto& size) {
-      return !Allowed(symbols.at(size.first), size.second);
-    });
-  });
+  std::erase_if(all.choices, [&](const Sizes& sizes) { return !AllAllowed(symbols, sizes); });
   all.required = !all.choices.empty();
   return all;
 }

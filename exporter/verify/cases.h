@@ -2,16 +2,16 @@
 #ifndef RULES_ONNX_EXPORTER_VERIFY_CASES_H_
 #define RULES_ONNX_EXPORTER_VERIFY_CASES_H_
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "exporter/inputs/coupled_sizes.h"
 #include "exporter/ir/graph.h"
 
 namespace rules_onnx::verify {
 
-using Sizes = std::map<std::string, int64_t>;  // symbol → size
+using inputs::Sizes;
 
 // One run of the program: `choices` in the order in which they are tried, as a program may take
 // only some sizes. The first is empty for the example sizes.

@@ -15,10 +15,12 @@
 namespace rules_onnx::script {
 namespace {
 
+using inputs::Sizes;
 using inputs::Value;
 
-// Added to the example sizes where all axes move far.
+// Added to the example sizes where all axes move far, if no input gets more elements than this.
 constexpr int64_t kFar = 67;
+constexpr double kMaxElements = 1 << 26;
 
 void ForEachNumber(Value* value, const std::string& path,
                    const std::function<void(Value*, const std::string&)>& visit) {
@@ -30,10 +32,8 @@ void ForEachNumber(Value* value, const std::string& path,
   }
 }
 
-constexpr double kMaxElements = 1 << 26;  // of an input at sizes that are far from the example's
-
 // Elements of the largest tensor at these sizes.
-double LargestInput(const inputs::Inputs& inputs, const std::map<std::string, int64_t>& sizes) {
+double LargestInput(const inputs::Inputs& inputs, const Sizes& sizes) {
   double largest = 0;
   for (const inputs::Leaf& leaf : inputs::TensorLeaves(inputs)) {
     double elements = 1;
@@ -126,7 +126,7 @@ Schedule::Schedule(const ScriptProgram* program, inputs::Inputs inputs, bool all
       meta_(!AnyQuantized(inputs_)),
       interpreter_(program->graph, program->module._ivalue(), &contexts_) {}
 
-Schedule::Sizes Schedule::ExampleSizes() const {
+inputs::Sizes Schedule::ExampleSizes() const {
   Sizes sizes;
   for (const auto& [symbol, known] : symbols_) sizes[symbol] = known.example;
   return sizes;
@@ -188,7 +188,7 @@ absl::Status Schedule::RunAxis(const std::string& symbol,
                                diagnostics::Diagnostics* diagnostics) {
   inputs::SymbolSizes& known = symbols_[symbol];
   const int64_t n = known.example;
-  std::vector<int64_t> candidates = {n + 1, n + 3, 2 * n, n + 32};
+  std::vector<int64_t> candidates = inputs::LargerSizes(n);
   if (known.second) candidates = {*known.second};
   std::optional<RunFailure> first;
   for (const int64_t size : candidates) {
@@ -264,36 +264,17 @@ bool Schedule::RunMoved(const std::string& symbol, const Sizes& sizes) {
 
 // Axes that the program wants equal, in proportion, or one to be the sum of others.
 bool Schedule::RunCoupled(const std::string& symbol, const std::vector<int64_t>& candidates) {
-  const int64_t n = symbols_[symbol].example;
-  for (const int64_t size : candidates) {
-    if (size == n) continue;
-    Sizes equal = ExampleSizes();
-    for (const auto& [other, known] : symbols_) {
-      if (known.example == n) equal[other] = size;
-    }
-    if (RunMoved(symbol, equal)) return true;
-    if (restart_) return false;
-  }
-  std::vector<Sizes> amounts;
-  for (const int64_t amount : {1, 3}) {
-    for (const auto& [other, known] : symbols_) {
-      if (other != symbol) amounts.push_back({{symbol, amount}, {other, amount}});
-    }
-  }
-  for (const auto& [other, known] : symbols_) {
-    if (other != symbol && n > 0) amounts.push_back({{symbol, n}, {other, known.example}});
-  }
-  for (const Sizes& moved : amounts) {
-    Sizes both = ExampleSizes();
-    for (const auto& [name, amount] : moved) both[name] += amount;
-    if (RunMoved(symbol, both)) return true;
+  for (const Sizes& moved : inputs::CoupledSizes(ExampleSizes(), symbol, candidates)) {
+    Sizes sizes = ExampleSizes();
+    for (const auto& [name, size] : moved) sizes[name] = size;
+    if (RunMoved(symbol, sizes)) return true;
     if (restart_) return false;
   }
   return false;
 }
 
 // The sizes at which the axis has this one, and axes that must move with it have theirs.
-std::optional<Schedule::Sizes> Schedule::Along(const std::string& symbol, int64_t size) const {
+std::optional<inputs::Sizes> Schedule::Along(const std::string& symbol, int64_t size) const {
   Sizes sizes = ExampleSizes();
   const int64_t amount = size - sizes[symbol];
   const auto found = directions_.find(symbol);
@@ -336,7 +317,7 @@ void Schedule::Freeze(const std::string& symbol) {
 
 // All axes moved by different odd amounts, those that move as one together; or, where the program
 // takes only multiples of a step, by different odd numbers of those steps.
-Schedule::Sizes Schedule::AllMoved(int64_t first, bool by_steps) const {
+inputs::Sizes Schedule::AllMoved(int64_t first, bool by_steps) const {
   Sizes sizes = ExampleSizes();
   std::set<Sizes> moved;
   int64_t amount = first;

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "exporter/diagnostics/diagnostics.h"
+#include "exporter/inputs/coupled_sizes.h"
 #include "exporter/inputs/input.h"
 #include "exporter/torch/script/converter.h"
 #include "exporter/torch/script/interpreter.h"
@@ -51,7 +52,7 @@ class Schedule {
   const std::set<std::string>& untrusted_inputs() const { return untrusted_inputs_; }
 
  private:
-  using Sizes = std::map<std::string, int64_t>;
+  using Sizes = inputs::Sizes;
 
   std::optional<RunFailure> RunAt(const Sizes& sizes, const Perturbation& perturbation,
                                   const std::map<std::string, int64_t>& number_deltas);
