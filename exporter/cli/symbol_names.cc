@@ -23,12 +23,18 @@ const ir::Type& TypeOf(const ir::Graph& graph, const std::string& input) {
   return graph.main.params.front()->type;
 }
 
-absl::Status AddName(const std::string& old_name, const std::string& new_name, Names* names) {
+// The first name of a size is kept; the program tells that axes with other names are as long.
+absl::Status AddName(const std::string& old_name, const std::string& new_name, Names* names,
+                     diagnostics::Diagnostics* diagnostics) {
   const auto [entry, inserted] = names->emplace(old_name, new_name);
   if (entry->second != new_name) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "names of axes: ", entry->second, " and ", new_name,
-        " name axes that have one size in the program; give them one name"));
+    diagnostics->Add(
+        {.severity = diagnostics::Severity::kWarning,
+         .id = "equal-axes",
+         .message = absl::StrCat("axes ", entry->second, " and ", new_name,
+                                 " have one size in the program; both are named ", entry->second),
+         .hint = "give them one name"});
+    return absl::OkStatus();
   }
   for (const auto& [other, name] : *names) {
     if (other != old_name && name == new_name) {
@@ -109,14 +115,15 @@ absl::Status NameSymbols(const std::vector<std::string>& given, const std::strin
              .hint = "give torch.export.export dynamic_shapes that name the axis"});
         continue;
       }
-      if (auto status = AddName(dim.ToString(), name, &names); !status.ok()) return status;
+      const absl::Status status = AddName(dim.ToString(), name, &names, diagnostics);
+      if (!status.ok()) return status;
     }
   }
   if (names.empty()) return absl::OkStatus();
   for (const auto& [old_name, new_name] : names) {
     if (graph->symbols.count(new_name) != 0 && names.count(new_name) == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "names of axes: the program uses the name ", new_name, " for another size"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("names of axes: the program uses the name ", new_name, " for another size"));
     }
   }
   RenameAll(names, graph);

@@ -13,9 +13,9 @@
 namespace rules_onnx::cli {
 
 // Renames the symbols of the inputs' axes, and all dims of the graph with them. An axis that the
-// file fixed to a number is an error in `diagnostics`, with `allow_frozen` a warning. A status: the
-// inputs are wrong (given_inputs.h) or the JSON is (inputs/dynamic_axes.h), one symbol gets two
-// names or two get the same. `json` may be empty.
+// file fixed to a number is an error in `diagnostics`, with `allow_frozen` a warning; of two names for
+// one symbol the first is taken, with a warning. A status: the inputs are wrong (given_inputs.h) or
+// the JSON is (inputs/dynamic_axes.h), or two symbols get one name. `json` may be empty.
 absl::Status NameSymbols(const std::vector<std::string>& given, const std::string& json,
                          bool allow_frozen, ir::Graph* graph,
                          diagnostics::Diagnostics* diagnostics);

@@ -61,9 +61,19 @@ TEST(SymbolNamesTest, SizeThatFollowsFromOthersKeepsItsForm) {
   EXPECT_EQ(graph.main.params[1]->type.ToString(), "float32[2*N, N]");
 }
 
+TEST(SymbolNamesTest, OfTwoNamesForOneSizeTheFirstIsTaken) {
+  ir::Graph graph = MakeGraph();
+  diagnostics::Diagnostics diagnostics;
+  ASSERT_TRUE(
+      NameSymbols({}, R"({"x": {"0": "N"}, "y": {"1": "M"}})", false, &graph, &diagnostics).ok());
+  EXPECT_FALSE(diagnostics.has_errors());
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_THAT(diagnostics.all()[0].message, HasSubstr("both are named N"));
+  EXPECT_EQ(graph.main.params[1]->type.ToString(), "float32[s1, N]");
+}
+
 TEST(SymbolNamesTest, NamesMustFitTheProgram) {
-  for (const char* json : {R"({"x": {"0": "N"}, "y": {"1": "M"}})",   // one size, two names
-                           R"({"x": {"0": "N"}, "y": {"0": "N"}})",   // two sizes, one name
+  for (const char* json : {R"({"x": {"0": "N"}, "y": {"0": "N"}})",   // two sizes, one name
                            R"({"x": {"0": "s1"}})",                   // a name in use
                            R"({"z": {"0": "N"}})", R"({"x": {"2": "N"}})", "nonsense"}) {
     ir::Graph graph = MakeGraph();
