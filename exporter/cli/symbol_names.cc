@@ -1,5 +1,6 @@
 #include "exporter/cli/symbol_names.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -24,23 +25,27 @@ const ir::Type& TypeOf(const ir::Graph& graph, const std::string& input) {
 }
 
 // The first name of a size is kept; the program tells that axes with other names are as long.
-absl::Status AddName(const std::string& old_name, const std::string& new_name, Names* names,
-                     diagnostics::Diagnostics* diagnostics) {
-  const auto [entry, inserted] = names->emplace(old_name, new_name);
-  if (entry->second != new_name) {
-    diagnostics->Add(
-        {.severity = diagnostics::Severity::kWarning,
-         .id = "equal-axes",
-         .message = absl::StrCat("axes ", entry->second, " and ", new_name,
-                                 " have one size in the program; both are named ", entry->second),
-         .hint = "give them one name"});
-    return absl::OkStatus();
-  }
-  for (const auto& [other, name] : *names) {
-    if (other != old_name && name == new_name) {
+void AddName(const std::string& old_name, const std::string& new_name, Names* names,
+             diagnostics::Diagnostics* diagnostics) {
+  const std::string& name = names->emplace(old_name, new_name).first->second;
+  if (name == new_name) return;
+  diagnostics->Add({.severity = diagnostics::Severity::kWarning,
+                    .id = "equal-axes",
+                    .message = absl::StrCat("axes ", name, " and ", new_name,
+                                            " have one size in the program; both are named ", name),
+                    .hint = "give them one name"});
+}
+
+// One name says that sizes are equal (SPEC): so must be those of the example.
+absl::Status CheckExamples(const ir::Graph& graph, const Names& names) {
+  std::map<std::string, int64_t> examples;
+  for (const auto& [old_name, new_name] : names) {
+    const int64_t example = graph.symbols.at(old_name).example;
+    const int64_t known = examples.emplace(new_name, example).first->second;
+    if (known != example) {
       return absl::InvalidArgumentError(
-          absl::StrCat("names of axes: ", new_name,
-                       " names axes whose sizes differ in the program; give them two names"));
+          absl::StrCat("names of axes: ", new_name, " names axes of sizes ", known, " and ",
+                       example, " in the program; give them two names"));
     }
   }
   return absl::OkStatus();
@@ -74,12 +79,21 @@ void RenameType(const Names& names, ir::Type* type) {
   for (ir::Type& element : type->elements) RenameType(names, &element);
 }
 
+// Two sizes that are one from here on.
+void Restrict(const ir::SymbolInfo& other, ir::SymbolInfo* info) {
+  if (other.second != info->second) info->second = 0;
+  info->min = std::max(info->min, other.min);
+  if (other.max.has_value()) info->max = std::min(*other.max, info->max.value_or(*other.max));
+}
+
 void RenameAll(const Names& names, ir::Graph* graph) {
   for (const auto& value : graph->values()) RenameType(names, &value->type);
   std::map<std::string, ir::SymbolInfo> symbols;
   for (const auto& [name, info] : graph->symbols) {
     const auto renamed = names.find(name);
-    symbols[renamed == names.end() ? name : renamed->second] = info;
+    const auto [entry, inserted] =
+        symbols.emplace(renamed == names.end() ? name : renamed->second, info);
+    if (!inserted) Restrict(info, &entry->second);
   }
   graph->symbols = std::move(symbols);
 }
@@ -105,21 +119,19 @@ absl::Status NameSymbols(const std::vector<std::string>& given, const std::strin
       // Sizes that follow from those of other axes are dynamic as they are.
       if (!dim.is_number() && graph->symbols.count(dim.ToString()) == 0) continue;
       if (dim.is_number()) {
-        diagnostics->Add(
-            {.severity = allow_frozen ? diagnostics::Severity::kWarning
-                                      : diagnostics::Severity::kError,
-             .id = "frozen-size",
-             .message = absl::StrCat("axis ", axis, " of input ", argument.name,
-                                     " is to be dynamic as ", name, ", but the program has it as ",
-                                     dim.ToString()),
-             .hint = "give torch.export.export dynamic_shapes that name the axis"});
+        diagnostics->Add({.severity = allow_frozen ? diagnostics::Severity::kWarning
+                                                   : diagnostics::Severity::kError,
+                          .id = "frozen-size",
+                          .message = absl::StrCat("axis ", axis, " of input ", argument.name,
+                                                  " is to be dynamic as ", name,
+                                                  ", but the program has it as ", dim.ToString()),
+                          .hint = "give torch.export.export dynamic_shapes that name the axis"});
         continue;
       }
-      const absl::Status status = AddName(dim.ToString(), name, &names, diagnostics);
-      if (!status.ok()) return status;
+      AddName(dim.ToString(), name, &names, diagnostics);
     }
   }
-  if (names.empty()) return absl::OkStatus();
+  if (auto status = CheckExamples(*graph, names); !status.ok()) return status;
   for (const auto& [old_name, new_name] : names) {
     if (graph->symbols.count(new_name) != 0 && names.count(new_name) == 0) {
       return absl::InvalidArgumentError(

@@ -72,9 +72,25 @@ TEST(SymbolNamesTest, OfTwoNamesForOneSizeTheFirstIsTaken) {
   EXPECT_EQ(graph.main.params[1]->type.ToString(), "float32[s1, N]");
 }
 
+TEST(SymbolNamesTest, OneNameMakesTwoSizesOne) {
+  const std::string json = R"({"x": {"0": "N"}, "y": {"0": "N"}})";
+  ir::Graph graph = MakeGraph();
+  graph.symbols["s0"].max = 20;
+  graph.symbols["s1"].min = 2;
+  diagnostics::Diagnostics diagnostics;
+  ASSERT_TRUE(NameSymbols({}, json, false, &graph, &diagnostics).ok());
+  EXPECT_EQ(graph.main.params[1]->type.ToString(), "float32[N, N]");
+  ASSERT_EQ(graph.symbols.size(), 1u);
+  EXPECT_EQ(graph.symbols["N"].min, 2);
+  EXPECT_EQ(graph.symbols["N"].max, 20);
+
+  ir::Graph unequal = MakeGraph();
+  unequal.symbols["s1"].example = 9;
+  EXPECT_FALSE(NameSymbols({}, json, false, &unequal, &diagnostics).ok());
+}
+
 TEST(SymbolNamesTest, NamesMustFitTheProgram) {
-  for (const char* json : {R"({"x": {"0": "N"}, "y": {"0": "N"}})",   // two sizes, one name
-                           R"({"x": {"0": "s1"}})",                   // a name in use
+  for (const char* json : {R"({"x": {"0": "s1"}})",                   // a name in use
                            R"({"z": {"0": "N"}})", R"({"x": {"2": "N"}})", "nonsense"}) {
     ir::Graph graph = MakeGraph();
     diagnostics::Diagnostics diagnostics;
