@@ -3,6 +3,7 @@
 #define RULES_ONNX_EXPORTER_CAPTURE_PROGRAM_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "exporter/ir/graph.h"
@@ -16,6 +17,8 @@ struct Program {
   ir::DebugInfo debug;
   // Beside graph.weights, index for index: where each weight's bytes come from.
   std::vector<std::unique_ptr<weights::TensorSource>> sources;
+  // Names of axes that the file itself gives, in the form of the option dynamic_axes; or empty.
+  std::string axis_names;
 };
 
 }  // namespace rules_onnx::capture

@@ -26,8 +26,10 @@ absl::StatusOr<capture::Program> ReadExportedProgram(const Options& options,
   absl::StatusOr<capture::Program> program =
       pt2::ReadExportedProgram(options.model, {}, diagnostics);
   if (!program.ok() || diagnostics->has_errors()) return program;
-  const absl::Status status = NameSymbols(options.inputs.items, options.dynamic_axes,
-                                          options.allow_frozen_shapes, &program->graph, diagnostics);
+  const std::string& axes =
+      options.dynamic_axes.empty() ? program->axis_names : options.dynamic_axes;
+  const absl::Status status = NameSymbols(options.inputs.items, axes, options.allow_frozen_shapes,
+                                          &program->graph, diagnostics);
   if (!status.ok()) return status;
   return program;
 }
@@ -38,8 +40,8 @@ absl::Status CaptureExportedProgram(const Options& options, const capture::Captu
   if (!program.ok()) return program.status();
   if (diagnostics->has_errors()) return absl::OkStatus();
   capture::CaptureOptions capture_options;
-  capture_options.training = options.training == "preserve" ? capture::Training::kPreserve
-                                                            : capture::Training::kEval;
+  capture_options.training =
+      options.training == "preserve" ? capture::Training::kPreserve : capture::Training::kEval;
   capture_options.do_constant_folding = options.do_constant_folding;
   capture_options.allow_frozen_shapes = options.allow_frozen_shapes;
   capture_options.input_names = options.input_names;
@@ -52,7 +54,8 @@ std::vector<std::string> TorchCaptureArguments(const Options& options,
                                                const capture::CapturePaths& paths) {
   std::vector<std::string> arguments = {"capture"};
   for (const OptionRow& row : OptionTable()) {
-    const bool part = row.stage == Stage::kCaptureStage || row.name == "model" || row.name == "inputs";
+    const bool part =
+        row.stage == Stage::kCaptureStage || row.name == "model" || row.name == "inputs";
     if (!part) continue;
     for (std::string& value : ChangedValues(row, options)) {
       arguments.push_back(FlagName(row.name));
@@ -60,7 +63,8 @@ std::vector<std::string> TorchCaptureArguments(const Options& options,
     }
   }
   for (const auto& [flag, path] : {std::pair("--graph", &paths.graph),
-                                   {"--weights", &paths.weights}, {"--debug", &paths.debug}}) {
+                                   {"--weights", &paths.weights},
+                                   {"--debug", &paths.debug}}) {
     arguments.push_back(flag);
     arguments.push_back(*path);
   }

@@ -2,9 +2,9 @@
 //
 //   axes    = object | list                    JSON
 //   object  = { input : entry, … }             its path (Leaf), or a position among the tensors
-//   list    = [ entry, … ]                     one for each tensor of the flattened inputs, in
-//   order entry   = null | { axis : symbol, … } | [ "axis:symbol", … ] axis    = a number, negative
-//   from the end; symbol as in spec.h
+//   list    = [ entry, … ]                     one for each tensor of the flattened inputs, in order
+//   entry   = null | { axis : symbol, … } | [ "axis:symbol", … ]
+//   axis    = a number, negative from the end; symbol as in spec.h
 //
 //   {"x": {"0": "N", "-1": "W"}}     {"0": ["0:N"]}     [{"0": "N"}, null]
 #ifndef RULES_ONNX_EXPORTER_INPUTS_DYNAMIC_AXES_H_

@@ -112,10 +112,11 @@ absl::StatusOr<Archive> Archive::OpenNew(std::unique_ptr<zip::ZipReader> zip,
     }
   }
   Archive archive(std::move(zip), absl::StrCat(root, "models/", *name, ".json"));
+  archive.axis_names_ = absl::StrCat(root, "extra/dynamic_axes.json");
   for (const auto& [folder, suffix] : {std::pair("data/weights/", "_weights_config.json"),
                                        std::pair("data/constants/", "_constants_config.json")}) {
-    const absl::Status status = archive.ReadPayloads(absl::StrCat(root, folder),
-                                                     absl::StrCat(root, folder, *name, suffix));
+    const absl::Status status =
+        archive.ReadPayloads(absl::StrCat(root, folder), absl::StrCat(root, folder, *name, suffix));
     if (!status.ok()) return status;
   }
   return archive;
@@ -158,6 +159,11 @@ absl::Status Archive::ReadStateDict(const zip::Entry& entry) {
     tensors_.emplace(name, Place{&zip, absl::StrCat(root, payload.path_name), payload});
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Archive::ReadAxisNames() const {
+  if (zip_->Find(axis_names_) == nullptr) return std::string();
+  return zip_->Read(axis_names_);
 }
 
 absl::StatusOr<ProgramDef> Archive::ReadProgram() const {

@@ -4,6 +4,7 @@
 //       "archive_format"                               the text "pt2"
 //     | "byteorder"                                    "little" or "big"
 //     | "models/" model ".json"                        format.h
+//     | "extra/dynamic_axes.json"                      ours: names of axes, which the format loses
 //     | "data/weights/" model "_weights_config.json"   payloads by state-dict name
 //     | "data/weights/weight_" number                  a storage's bytes
 //     | "data/constants/" model "_constants_config.json", "data/constants/tensor_" number )
@@ -45,6 +46,9 @@ class Archive {
 
   absl::StatusOr<ProgramDef> ReadProgram() const;
 
+  // What torch.export.save(…, extra_files={"dynamic_axes.json": …}) was given; empty if nothing.
+  absl::StatusOr<std::string> ReadAxisNames() const;
+
   // Where the bytes of a parameter, buffer or constant are. Fails where there is no such tensor
   // or its bytes do not lie in its entry.
   absl::StatusOr<std::unique_ptr<weights::TensorSource>> OpenTensor(absl::string_view name) const;
@@ -64,8 +68,9 @@ class Archive {
   absl::Status ReadStateDict(const zip::Entry& entry);
 
   std::unique_ptr<zip::ZipReader> zip_;
-  std::string program_;                                    // entry
-  std::vector<std::unique_ptr<zip::ZipReader>> inner_;     // archives in it
+  std::string program_;                                 // entry
+  std::string axis_names_;                              // entry
+  std::vector<std::unique_ptr<zip::ZipReader>> inner_;  // archives in it
   std::map<std::string, Place, std::less<>> tensors_;
 };
 

@@ -203,7 +203,11 @@ absl::StatusOr<capture::Program> ReadExportedProgram(const std::string& path,
   if (!archive.ok()) return archive.status();
   const auto def = archive->ReadProgram();
   if (!def.ok()) return def.status();
-  return ProgramReader(*archive, *def, diagnostics).Read();
+  auto axis_names = archive->ReadAxisNames();
+  if (!axis_names.ok()) return axis_names.status();
+  auto program = ProgramReader(*archive, *def, diagnostics).Read();
+  if (program.ok()) program->axis_names = *std::move(axis_names);
+  return program;
 }
 
 }  // namespace rules_onnx::pt2

@@ -198,6 +198,7 @@ class DynamicAxes:
         self.axes, self.sizes = {}, {}
         tensors = {path: value for name, argument in bound.arguments.items()
                    for path, value in leaves(argument, name) if isinstance(value, torch.Tensor)}
+        self.tensors = list(tensors)
         for path, names in json.loads(axes_json or "{}").items():
             if path not in tensors:
                 raise Error(f"dynamic_axes names {path}; forward takes {', '.join(tensors) or 'no tensor'}")
@@ -212,6 +213,10 @@ class DynamicAxes:
             raise Error(f"dynamic_axes: {name} is {self.sizes[name]} and, as axis {axis} of {path}, {size}; "
                         "equal names mean equal sizes")
         return axis % tensor.dim()
+
+    def by_tensor(self):
+        """The command line's list: for each tensor of the flattened inputs its named axes, or None."""
+        return [self.axes.get(path) for path in self.tensors]
 
     def shapes(self):
         """torch.export's form."""
@@ -273,9 +278,11 @@ def make_program(module, inputs, form, axes):
     return program
 
 
-def save_program(program, path):
+def save_program(program, path, axes):
     if path.endswith(".pt2"):
-        torch.export.save(program, path)
+        # The format loses the names of axes; onnx-export looks for them there.
+        extra = {"dynamic_axes.json": json.dumps(axes.by_tensor(), sort_keys=True)} if axes.axes else {}
+        torch.export.save(program, path, extra_files=extra)
     else:
         torch.jit.save(program, path)
 
@@ -490,7 +497,7 @@ def run(arguments):
     set_seed(arguments.seed)
     with torch.no_grad():
         program = make_program(copy.deepcopy(module), inputs, arguments.form, axes)
-    save_program(program, arguments.program)
+    save_program(program, arguments.program, axes)
     torch.save(inputs, arguments.inputs)
     check = Check(module, arguments.program, arguments.seed)
     check_values(check, inputs, arguments.form)

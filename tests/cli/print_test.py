@@ -65,6 +65,19 @@ class PrintTest(unittest.TestCase):
                                    r" \{.*transB=1.*\}  # /fc/Gemm  .*:\d+")
             self.assertRegex(text, r"= Relu\(.*  # /Relu  print_test\.py:\d+\noutput %")
 
+    def test_axes_are_named_by_option_by_file_or_as_the_program_has_them(self):
+        class Sum(torch.nn.Module):
+            def forward(self, x, y):
+                return x + y.sum()
+
+        dims = ({0: torch.export.Dim("N")}, {0: torch.export.Dim("M")})
+        program = torch.export.export(Sum(), (torch.ones(2), torch.ones(3)), dynamic_shapes=dims)
+        path = self.folder / "named.pt2"
+        torch.export.save(program, path, extra_files={"dynamic_axes.json": '[null, {"0": "M"}]'})
+        for options, names in (((), ("s[0-9]+", "M")), (("--dynamic-axes", '{"x": {"0": "K"}}'), ("K", "s[0-9]+"))):
+            done = self.run_print("--model", path, *options)
+            self.assertRegex(done.stdout, r"input %x: float32\[{}\]\ninput %y: float32\[{}\]\n".format(*names), done.stderr)
+
     def test_what_cannot_be_printed(self):
         for arguments, words in (((), "either a --model or a --graph"),
                                  (("--graph", "x.graph", "--stage", "captured"), "give the --model"),

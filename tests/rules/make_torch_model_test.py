@@ -110,6 +110,13 @@ class SizesTest(MakeTorchModelTest):
         module = torch.export.load(self.program).module()
         self.assertEqual(module(torch.ones(5, 7), [torch.ones(7)]).shape, (5, 7))
 
+    def test_exported_programs_have_the_names_of_the_axes(self):
+        self.assert_made(self.make("return x + ys[0]", "(torch.ones(2, 3), [torch.ones(3)])", "export",
+                                   {"x": {"-2": "N"}}, parameters="x, ys"))
+        extra = {"dynamic_axes.json": ""}
+        torch.export.load(self.program, extra_files=extra)
+        self.assertEqual(json.loads(extra["dynamic_axes.json"]), [{"0": "N"}, None])
+
     def test_axes_that_are_not_there(self):
         self.assert_refused(self.make("return x", "torch.ones(2)", dynamic_axes={"y": {"0": "N"}}),
                             "dynamic_axes names y; forward takes x")
