@@ -183,7 +183,25 @@ ItemRef Converter::DictView(const JitNode* node, const ItemRef& dict) {
   return all;
 }
 
+// dict() and dict(pairs); a dict of a dict is a copy.
+bool Converter::MakeDict(const JitNode* node) {
+  const ItemRef pairs = node->inputs().empty() ? ListOf({}) : At(node->input(0));
+  if (pairs->kind() != Item::Kind::kList) Fail(node, "makes a dict of pairs of unknown number");
+  const ItemRef dict = NewItem(Item::Kind::kDict);
+  for (const ItemRef& pair : pairs->content.items) {
+    const ItemRef& key = pair->content.items[0];
+    if (!key->is_constant()) Fail(node, "has a key that is not a constant");
+    SetEntry(dict, key->content.leaf, pair->content.items[1]);
+  }
+  Define(node->output(), dict);
+  return true;
+}
+
 bool Converter::ConvertDictOperator(const JitNode* node) {
+  const bool made = node->kind() == c10::Symbol::fromQualString("aten::dict");
+  if (made && (node->inputs().empty() || At(node->input(0))->kind() != Item::Kind::kDict)) {
+    return MakeDict(node);
+  }
   if (node->inputs().empty()) return false;
   const ItemRef dict = At(node->input(0));
   if (dict->kind() != Item::Kind::kDict) return false;

@@ -142,6 +142,7 @@ class Converter {
 
   // convert_dicts.cc
   bool ConvertDictOperator(const JitNode* node);
+  bool MakeDict(const JitNode* node);
   bool ConvertKeyOperator(const JitNode* node, const ItemRef& dict);
   bool ConvertLookup(const JitNode* node, const ItemRef& dict);
   ItemRef DictLength(const JitNode* node, const ItemRef& dict);

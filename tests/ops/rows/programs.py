@@ -1,6 +1,7 @@
 """Rows of control_flow.cc, and of what capture and the passes make of scripted programs: dicts, writes to
 tensors that are one of several, values whose type the inputs decide."""
 
+from collections import OrderedDict
 from typing import Dict, List
 
 import torch
@@ -67,6 +68,21 @@ def key_taken_in_a_loop(x: Tensor, ones: Tensor):
     for i in range(int(n)):
         total = total + d.pop("b", x * i)
     return total, "b" in d, len(d)
+
+
+def made_dicts(x: Tensor, ones: Tensor):
+    pairs = [("b", x), ("a", x * 2), ("b", x * 3)]
+    d = dict(pairs)
+    e = OrderedDict([("u", x * 5), ("t", x * 6)])
+    f = torch.jit.annotate(Dict[str, Tensor], OrderedDict())
+    for name in ["q", "p"]:
+        f[name] = x + len(f)
+    if bool(ones.sum() > 1):
+        f["p"] = f["p"] * 7
+    g = {str(i) + name: value * i for i, (name, value) in enumerate(d.items())}
+    copied = dict(d)
+    copied["a"] = x * 9
+    return list(d.values()), e, f, g["1a"], copied["a"], len(copied)
 
 
 def dict_operators(x: Tensor):
@@ -276,7 +292,7 @@ def compound_while(x: Tensor, ones: Tensor):
 
 BRANCHES = (
     (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
-    (key_taken_in_a_loop, 9), (number_keys, 9), (item_written, 10), (item_added_to, 10),
+    (key_taken_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (item_written, 10), (item_added_to, 10),
     (items_written_in_a_loop, 10), (views_in_items, 10), (item_of_other_size, 11), (view_from_a_branch, 9),
     (tensor_from_a_branch, 9), (base_bound_anew, 9), (base_bound_anew_in_a_loop, 10), (dtype_of_a_branch, 9),
     (dtype_of_nested_branches, 9), (dtype_of_first_iteration, 9), (rank_of_a_branch, 9),
