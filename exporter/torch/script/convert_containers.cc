@@ -307,6 +307,18 @@ ItemRef Converter::Negated(const JitNode* origin, const ItemRef& truth) {
   return Leaf(node->output());
 }
 
+// Whether two values are one object, which an operator's result and its input may be: as all runs say.
+bool Converter::ConvertIdentity(const JitNode* node) {
+  std::optional<int64_t> answer;
+  for (const Observed& seen : typing_.Seen(node->output(), contexts_)) {
+    if (seen.kind == ir::Type::Kind::kUnknown) continue;  // not reached in that run
+    if (!seen.number || (answer && *answer != *seen.number)) return false;
+    answer = seen.number;
+  }
+  if (answer) Define(node->output(), Leaf(*answer != 0));
+  return answer.has_value();
+}
+
 // Questions whose answers the types hold.
 bool Converter::ConvertQuery(const JitNode* node) {
   const std::string op = node->kind().toQualString();
@@ -321,7 +333,8 @@ bool Converter::ConvertQuery(const JitNode* node) {
       const ir::Type::Kind kind = TypeOfItem(item).kind;
       return item.is_value() && (kind == ir::Type::Kind::kOptional || kind == ir::Type::Kind::kUnknown);
     };
-    if ((!a->is_none() && !b->is_none()) || maybe(*a) || maybe(*b)) return false;
+    if (maybe(*a) || maybe(*b)) return false;
+    if (!a->is_none() && !b->is_none()) return ConvertIdentity(node);
     const bool both = a->is_none() && b->is_none();
     Define(node->output(), Leaf(both == (op == "aten::__is__")));
     return true;

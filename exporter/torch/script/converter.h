@@ -139,6 +139,7 @@ class Converter {
   bool ConvertStructure(const JitNode* node);
   bool ConvertListOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
+  bool ConvertIdentity(const JitNode* node);
 
   // convert_dicts.cc
   bool ConvertDictOperator(const JitNode* node);

@@ -58,7 +58,7 @@ Observed Observe(const c10::IValue& value) {
                     .sizes = tensor.sizes().vec()};
   }
   if (value.isNone()) return Observed{.kind = Kind::kNone};
-  if (value.isBool()) return Observed{.kind = Kind::kBool};
+  if (value.isBool()) return Observed{.kind = Kind::kBool, .number = value.toBool()};
   if (value.isInt()) return Observed{.kind = Kind::kInt, .number = value.toInt()};
   if (value.isDouble()) return Observed{.kind = Kind::kFloat};
   if (value.isComplexDouble()) return Observed{.kind = Kind::kComplex};

@@ -25,7 +25,7 @@ struct Observed {
   // kDict: key and value, joined over the entries. kOptional: the value where there was one.
   std::vector<Observed> elements;
   bool length_varies = false;
-  std::optional<int64_t> number;  // kInt; nullopt where it differed
+  std::optional<int64_t> number;  // kInt, kBool; nullopt where it differed
   std::vector<std::string> field_names;
   std::string class_name;
 

@@ -277,6 +277,26 @@ def numbers_of_a_tensor(x: Tensor, ones: Tensor):
     return total, torch.tensor(floats), len(floats)
 
 
+class SelfAttention(torch.nn.Module):
+    """MultiheadAttention asks whether query, key and value are one tensor."""
+
+    def __init__(self, need_weights: bool, **options):
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(6, 2, **options).eval()
+        self.need_weights = need_weights
+
+    def forward(self, x: Tensor, y: Tensor):
+        one, weights = self.attention(x, x, x, need_weights=self.need_weights)
+        other, _ = self.attention(x, y, y, need_weights=False)
+        third, _ = self.attention(x, y, x + 1, need_weights=False)
+        return one, other, third, x if weights is None else weights
+
+
+def one_tensor(x: Tensor):
+    y, z = x, x.contiguous()
+    return x + int(x is y) + int(x is not z) * 2 + int(x is x + 0) * 4 + int(y + 0 is not z) * 8
+
+
 def compound_while(x: Tensor, ones: Tensor):
     n = ones.sum()
     i, j = 0, 10
@@ -312,4 +332,10 @@ ROWS = [
     *[Case(f"quotients_{n}", quotients, [ones(n)], since=10, second={"K": other}, modes=SCRIPT)
       for n, other in NUMBERS],
     Case("dict_operators", dict_operators, [M], modes=SCRIPT),
+    Case("one_tensor", one_tensor, [M], modes=SCRIPT),
+    *[Case(f"self_attention_{name}", SelfAttention(weights, **options),
+           [T("f32", 3, 4, 6, S=0), T("f32", 3, 4, 6, S=0)], modes=SCRIPT)
+      for name, weights, options in (("weights", True, {}), ("odd", False, {"bias": False}),
+                                     ("batch_first", False, {"batch_first": True}), ("zero", True, {"add_zero_attn": True}),
+                                     ("bias_kv", False, {"add_bias_kv": True}))],
 ]
