@@ -68,6 +68,7 @@ extern const Family kLinalg;
 extern const Family kQr;
 extern const Family kGrid;
 extern const Family kSvd;
+extern const Family kSingularVectors;
 extern const Family kLstsq;
 extern const Family kLdl;
 extern const Family kLdlFactor;

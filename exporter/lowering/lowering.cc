@@ -123,7 +123,7 @@ void Lowering::Refine(Val val, const ir::Type& type) {
 // ---------------------------------------------------------------- nodes
 
 void Lowering::Report(const ir::Node& node, std::string id, std::string message,
-                      std::string hint) {
+                      std::string hint, diagnostics::Severity severity) {
   std::string location, scope = node.scope;
   if (options_.debug != nullptr) {
     const auto it = options_.debug->find(node.id);
@@ -132,12 +132,17 @@ void Lowering::Report(const ir::Node& node, std::string id, std::string message,
       if (!it->second.scope.empty()) scope = it->second.scope;
     }
   }
-  diagnostics_->Add({.id = std::move(id),
+  diagnostics_->Add({.severity = severity,
+                     .id = std::move(id),
                      .message = std::move(message),
                      .op = node.op,
                      .scope = std::move(scope),
                      .location = std::move(location),
                      .hint = std::move(hint)});
+}
+
+void Lowering::Warn(const ir::Node& node, std::string id, std::string message) {
+  Report(node, std::move(id), std::move(message), "", diagnostics::Severity::kWarning);
 }
 
 std::function<void(Op&)> Lowering::FindLowering(const ir::Node& node) const {

@@ -40,6 +40,9 @@ class Lowering {
   // A constant argument becomes a Val where a tensor can carry it.
   Item Lower(const ir::Arg& arg);
 
+  // Tells the user about a node that is lowered.
+  void Warn(const ir::Node& node, std::string id, std::string message);
+
   // The ONNX type of a tensor, number or list as captured.
   static builder::ValueType TypeOf(const ir::Type& type);
   // Fills in what the captured type knows of the value's sizes.
@@ -54,7 +57,8 @@ class Lowering {
   std::function<void(Op&)> FindLowering(const ir::Node& node) const;
   // Runs it; the failure, if there was one.
   absl::Status Try(const ir::Node& node, const std::function<void(Op&)>& lowering);
-  void Report(const ir::Node& node, std::string id, std::string message, std::string hint);
+  void Report(const ir::Node& node, std::string id, std::string message, std::string hint,
+              diagnostics::Severity severity = diagnostics::Severity::kError);
   void AddInputs();
   void AddWeights();
   void AddOutputs();

@@ -45,9 +45,13 @@ void Lstsq(Op& op) {
   if (!a || !given) return;
   const std::string driver = op.Has("driver") ? op.String("driver") : "gelsy";
   const bool finds_rank = driver != "gels", by_values = driver == "gelsd" || driver == "gelss";
+  if (!op.Require(a.dim(-2).is_number() && a.dim(-1).is_number(),
+                  "least squares of a matrix of unknown size")) {
+    return;
+  }
   const bool vector = IsVector(a, given);
   const Val rhs = vector ? b.Unsqueeze(given, {-1}) : given;
-  const Singular singular = SingularOf(b, a);
+  const Singular singular = SingularOf(b, a, /*vectors=*/true);
   if (!singular.values) return;
   const Val tolerance = Tolerance(op, a, singular);
   const Val x = MatMul(b, FromBatch(b, PseudoInverse(b, singular, tolerance), a), rhs);

@@ -1,4 +1,6 @@
 // QR by Householder reflections, as LAPACK's geqrf and orgqr make them.
+#include "exporter/lowering/qr.h"
+
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/loop.h"
 #include "exporter/lowering/lu.h"
@@ -86,6 +88,22 @@ Val QOf(Builder& b, Val packed, Val tau, Val columns) {
   const Val start = b.Expand(unit, b.Vector({b.Size(flat, 0), b.Int(1), b.Int(1)}));
   return FromBatch(b, ApplyReflections(b, flat, AsVectors(b, tau), start, true), packed);
 }
+
+}  // namespace
+
+// The reflections give the columns of x up to the sign.
+Val OrthonormalColumns(Builder& b, Val x, Val count) {
+  const Reflections reflections = ReflectionsOf(b, x);
+  const Val q = QOf(b, reflections.packed, reflections.tau, count);
+  if (!q) return {};
+  const Val given = b.Size(x, 2), zero = b.Scalar(0, x.dtype());
+  const Val first = b.Slice(q, 2, b.Int(0), given);
+  const Val cosine = b.Reduce("ReduceSum", b.Mul(first, x), {1}, /*keepdims=*/true);
+  const Val own = b.Where(b.Less(cosine, zero), b.Unary("Neg", first), first);
+  return b.Concat({own, b.Slice(q, 2, given, count)}, 2);
+}
+
+namespace {
 
 void Geqrf(Op& op) {
   const Reflections result = ReflectionsOf(op.b, op.Tensor("self"));

@@ -70,6 +70,7 @@ const std::vector<const Family*>& Families() {
       &kQr,
       &kGrid,
       &kSvd,
+      &kSingularVectors,
       &kLstsq,
       &kLdl,
       &kLdlFactor,

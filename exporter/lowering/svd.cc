@@ -1,5 +1,4 @@
-// Singular values by one-sided Jacobi rotations, and what they define: matrix norms, ranks,
-// pseudo-inverses. Singular vectors themselves are not given: PyTorch's are LAPACK's choice.
+// Singular values and what they define: matrix norms, ranks, pseudo-inverses.
 #include "exporter/lowering/svd.h"
 
 #include <cmath>
@@ -8,10 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/expr.h"
 #include "exporter/lowering/linear.h"
-#include "exporter/lowering/loop.h"
-#include "exporter/lowering/lowering.h"
 #include "exporter/lowering/lu.h"
-#include "exporter/lowering/math.h"
 #include "exporter/lowering/reduce.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
@@ -20,60 +16,6 @@ namespace rules_onnx::lowering {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-// ---------------------------------------------------------------- rotations
-
-constexpr int64_t kMaxSweeps = 40;
-constexpr double kOrthogonal = 1e-15;
-
-struct Columns {
-  Val rotated;  // [B, m, n] = A · V, its columns orthogonal
-  Val v;        // [B, n, n]
-};
-
-// Columns p and q of x turned by the angle with cosine c and sine s, [B, 1] each.
-Val Turned(Builder& b, Val x, Val places, Val p, Val q, Expr c, Expr s) {
-  const Expr first(b, b.Gather(x, p, 2)), second(b, b.Gather(x, q, 2));
-  const Val new_first = b.Unsqueeze((c * first - s * second).val(), {2});
-  const Val new_second = b.Unsqueeze((s * first + c * second).val(), {2});
-  return b.Where(b.Equal(places, p), new_first, b.Where(b.Equal(places, q), new_second, x));
-}
-
-// Rotates pairs of columns of [B, m, n] until all are orthogonal to each other.
-Columns Orthogonalized(Builder& b, Val x) {
-  const Val n = b.Size(x, 2);
-  const Val places = Iota(b, n);
-  const Val pairs = b.Mul(n, n);
-  const Val v = b.Expand(Identity(b, n, x.dtype()), b.Vector({b.Size(x, 0), b.Int(1), b.Int(1)}));
-  const Val zero = b.Scalar(0, x.dtype());
-  const Vals result = Repeat(
-      b, b.Mul(pairs, b.Int(kMaxSweeps)), {}, {x, v, zero},
-      [&](Val step, const Vals& carried) {
-        const Val p = b.Mod(b.Div(step, n), n, /*fmod=*/false);
-        const Val q = b.Mod(step, n, /*fmod=*/false);
-        const auto sum = [&](Expr e) {
-          return Expr(b, b.Reduce("ReduceSum", e.val(), {1}, /*keepdims=*/true));
-        };
-        const Expr first(b, b.Gather(carried[0], p, 2)), second(b, b.Gather(carried[0], q, 2));
-        const Expr alpha = sum(first * first), beta = sum(second * second);
-        const Expr gamma = sum(first * second);
-        const Expr cosine = Abs(gamma) / Max(Sqrt(alpha) * Sqrt(beta), 1e-300);
-        const Val turn = b.And(b.Less(p, q), cosine > kOrthogonal);
-        const Expr zeta = (beta - alpha) / (2 * Select(turn, gamma, 1.0));
-        const Expr sign = Select(zeta < 0, -1.0, zeta.Number(1));
-        const Expr t = Select(turn, sign / (Abs(zeta) + Sqrt(zeta * zeta + 1)), 0.0);
-        const Expr c = 1 / Sqrt(t * t + 1), s = c * t;
-        // The largest cosine of this sweep; at its end the question is whether to go on.
-        const Val seen = b.Reduce("ReduceMax", Select(turn, cosine, 0.0).val(), {}, false);
-        const Val worst = b.Max(carried[2], seen);
-        const Val ends = b.Equal(b.Add(b.Mod(step, pairs, false), b.Int(1)), pairs);
-        const Val go_on = b.Or(b.Not(ends), b.Greater(worst, zero));
-        return LoopStep{{Turned(b, carried[0], places, p, q, c, s),
-                         Turned(b, carried[1], places, p, q, c, s), b.Where(ends, zero, worst)},
-                        go_on};
-      });
-  return {result[0], result[1]};
-}
 
 // [..., sizes…] of zeros, for matrices without elements.
 Val ZerosLike(Builder& b, Val a, const Vals& sizes, DType dtype) {
@@ -85,26 +27,14 @@ Val ZerosLike(Builder& b, Val a, const Vals& sizes, DType dtype) {
 
 }  // namespace
 
-Singular SingularOf(Builder& b, Val a) {
-  if (!a || b.failed()) return {};
-  const Val x = b.Cast(AsBatch(b, a), DType::kFloat64);
-  if (!x.dim(1).is_number() || !x.dim(2).is_number()) {
-    b.Fail("singular values of a matrix of unknown size");
-    return {};
-  }
-  const bool transposed = x.dim(1).value() < x.dim(2).value();
-  const Columns columns = Orthogonalized(b, transposed ? Transposed(b, x) : x);
-  const Val squares = b.Reduce("ReduceSum", b.Mul(columns.rotated, columns.rotated), {1}, false);
-  return {columns.rotated, columns.v, b.Unary("Sqrt", squares), transposed};
-}
-
 Val SingularValues(Builder& b, Val a) {
   if (a && a.numel() == 0) {
     return ZerosLike(b, a, {b.Min(b.Size(a, -2), b.Size(a, -1))}, DType::kFloat64);
   }
-  const Singular singular = SingularOf(b, a);
+  const Singular singular = SingularOf(b, a, /*vectors=*/false);
   if (!singular.values) return {};
-  const Val sorted = b.TopK(singular.values, b.Size(singular.values, 1), 1, true)[0];
+  const Val count = b.Min(b.Size(a, -2), b.Size(a, -1));
+  const Val sorted = b.TopK(singular.values, count, 1, true)[0];
   return b.Squeeze(FromBatch(b, b.Unsqueeze(sorted, {2}), a), {-1});
 }
 
@@ -113,9 +43,10 @@ Val PseudoInverse(Builder& b, const Singular& singular, Val tolerance) {
   if (!singular.values || !tolerance || b.failed()) return {};
   const Expr values(b, singular.values);
   const Val kept = b.Greater(singular.values, tolerance);
-  const Expr inverse = Select(kept, 1 / Select(kept, values * values, 1.0), 0.0);
-  const Val scaled = b.Mul(singular.v, b.Unsqueeze(inverse.val(), {1}));
-  const Val product = MatMul(b, scaled, Transposed(b, singular.rotated));
+  const Val divisor = b.Unsqueeze(Select(kept, values, 1.0).val(), {1});
+  const Val weight = b.Unsqueeze(Select(kept, 1 / Select(kept, values, 1.0), 0.0).val(), {1});
+  const Val product = MatMul(b, b.Mul(singular.v, weight),
+                             Transposed(b, b.Div(singular.rotated, divisor)));
   return singular.transposed ? Transposed(b, product) : product;
 }
 
@@ -126,62 +57,8 @@ double Epsilon(DType dtype) {
 
 namespace {
 
-// Eigenvalues of a symmetric matrix, smallest first: with a multiple of the identity added that
-// makes none negative, they are its singular values.
-Val Eigenvalues(Op& op, Val matrix) {
-  Builder& b = op.b;
-  const Val a = b.Cast(matrix, DType::kFloat64);
-  if (!a) return {};
-  const bool lower = op.String("UPLO") == "L";
-  const Val half = lower ? LowerPart(b, a, 0) : UpperPart(b, a, 0);
-  const Val rest = lower ? LowerPart(b, a, -1) : UpperPart(b, a, 1);
-  const Val symmetric = b.Add(half, Transposed(b, rest));
-  const int rank = a.rank();
-  const Val shift = VectorNorm(b, symmetric, 2, {rank - 2, rank - 1}, /*keepdims=*/true);
-  const Val unit = Identity(b, b.Size(a, -1), DType::kFloat64);
-  const Val values = SingularValues(b, b.Add(symmetric, b.Mul(shift, unit)));
-  if (!values) return {};
-  const Val ordered = Flip(b, values, {values.rank() - 1});
-  return b.Cast(b.Sub(ordered, b.Squeeze(shift, {-1})), op.OutDType());
-}
-
-void Eigvalsh(Op& op) { op.Return(Eigenvalues(op, op.Tensor("self"))); }
-
-bool Uses(const ir::Block& block, const ir::Value* value) {
-  bool used = false;
-  const auto visit = [&](const ir::Value* other) { used |= other == value; };
-  for (const ir::Arg& result : block.results) result.ForEachValue(visit);
-  for (const auto& node : block.nodes) {
-    node->ForEachInput(visit);
-    for (const auto& inner : node->blocks) used |= Uses(*inner, value);
-  }
-  return used;
-}
-
-// Stands for vectors that the program does not use; a failure where it does.
-Val UnusedVectors(Op& op, size_t output) {
-  op.Require(!Uses(op.lowering.graph().main, op.node.outputs[output]),
-             "singular vectors and eigenvectors are not supported");
-  const int rank = op.OutShape(output) ? static_cast<int>(op.OutShape(output)->size()) : 1;
-  return op.b.Full(0, op.OutDType(output), Ints(rank, 0));
-}
-
-void Eigh(Op& op) {
-  const Val vectors = UnusedVectors(op, 1);
-  const Val a = op.Tensor(op.node.Find("A") != nullptr ? "A" : "self");
-  if (op.failed()) return;
-  op.Return(Vals{Eigenvalues(op, a), vectors});
-}
-
 void Svdvals(Op& op) {
   op.Return(op.b.Cast(SingularValues(op.b, op.Tensor("A")), op.OutDType()));
-}
-
-void Svd(Op& op) {
-  const Val a = op.Tensor(op.node.Find("A") != nullptr ? "A" : "self");
-  const Val unused[] = {UnusedVectors(op, 0), UnusedVectors(op, 2)};
-  if (op.failed()) return;
-  op.Return(Vals{unused[0], op.b.Cast(SingularValues(op.b, a), op.OutDType(1)), unused[1]});
 }
 
 // ---------------------------------------------------------------- tolerances
@@ -237,7 +114,7 @@ void Pinv(Op& op) {
   if (a.numel() == 0) {
     return op.Return(ZerosLike(b, a, {b.Size(a, -1), b.Size(a, -2)}, a.dtype()));
   }
-  const Singular singular = SingularOf(b, a);
+  const Singular singular = SingularOf(b, a, /*vectors=*/true);
   if (!singular.values) return;
   const Val largest = b.Reduce("ReduceMax", singular.values, {1}, /*keepdims=*/true);  // [B, 1]
   Val tolerance = Tolerance(op, a, a.rank() == 2 ? b.Reshape(largest, Ints{})
@@ -349,12 +226,6 @@ void Cond(Op& op) {
 extern const Family kSvd;
 const Family kSvd = {"svd", {
     {"aten::linalg_svdvals", Svdvals, 10},
-    {"aten::linalg_eigvalsh", Eigvalsh, 10},
-    {"aten::svd", Svd, 10, "singular values only"},
-    {"aten::linalg_svd", Svd, 10, "singular values only"},
-    {"aten::_linalg_svd", Svd, 10, "singular values only"},
-    {"aten::linalg_eigh", Eigh, 10, "eigenvalues only"},
-    {"aten::_linalg_eigh", Eigh, 10, "eigenvalues only"},
     {"aten::linalg_matrix_rank", MatrixRank, 10},
     {"aten::linalg_pinv", Pinv, 10},
     {"aten::pinverse", Pinv, 10},

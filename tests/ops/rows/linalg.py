@@ -1,4 +1,5 @@
-"""Rows of linalg.cc, qr.cc, ldl.cc, ldl_factor.cc, lstsq.cc, svd.cc, products.cc, distance.cc."""
+"""Rows of linalg.cc, qr.cc, ldl.cc, ldl_factor.cc, lstsq.cc, jacobi.cc, svd.cc, singular_vectors.cc,
+products.cc, distance.cc."""
 
 import torch
 from torch import linalg as L
@@ -31,6 +32,29 @@ LDL = symmetric_factors()
 
 def lower(a):
     return torch.tril(a) + 5 * torch.eye(a.shape[-1])
+
+
+def rebuilt(u, s, vh):
+    """What does not depend on the vectors' signs: their product, s, and that they are orthonormal."""
+    k = s.shape[-1]
+    product = (u[..., :k] * s.unsqueeze(-2)) @ vh[..., :k, :]
+    return product, s, u.mT @ u, vh @ vh.mT
+
+
+def spectrum(values, vectors):
+    return (vectors * values.unsqueeze(-2)) @ vectors.mT, values, vectors.mT @ vectors
+
+
+DYNAMIC = T("f64", 2, 5, 3, B=0, M=1, N=2)
+RANK_TWO = torch.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+MATRICES = (("tall", TALL), ("wide", WIDE), ("f64", T("f64", 2, 2, 4, 4, B=1)), ("dynamic", DYNAMIC),
+            ("one", T("f32", 1, 1)), ("column", T("f32", 4, 1)), ("row", T("f32", 1, 4)), ("rank", RANK_TWO),
+            ("wide_rank", RANK_TWO.mT.contiguous()), ("zero", torch.zeros(2, 3, 2)), ("equal", 2 * torch.eye(3)),
+            ("large", T("f64", 3, 2, low=1e180, high=3e180)), ("dynamic_rows", T("f32", 2, 5, 3, M=1)),
+            ("dynamic_columns", T("f32", 2, 3, 5, N=2)))
+DYNAMIC_SINCE = {"dynamic": 11}  # padding of a computed size
+SYMMETRIC = (("batch", A), ("f64", T("f64", 5, 5)), ("one", T("f32", 1, 1)), ("zero", torch.zeros(3, 3)),
+             ("equal", -2 * torch.eye(3)), ("ones", torch.ones(4, 4)), ("odd", T("f32", 2, 7, 7, B=0)))
 
 
 ROWS = [
@@ -85,6 +109,30 @@ ROWS = [
     Case("pinverse", lambda a: torch.pinverse(a), [T("f32", 5, 3)], tol=TOL, since=10),
     Case("svdvals_wide", lambda a: L.svdvals(a), [T("f64", 3, 6)], tol=(1e-10, 1e-12), since=10),
     Case("eigvalsh", lambda a: L.eigvalsh(a), [A], tol=TOL, since=10),
+    *[Case(f"svd_{'full' if full else 'reduced'}_{name}", lambda a, full=full: rebuilt(*L.svd(a, full_matrices=full)), [x],
+           tol=(1e-10, 1e-12) if getattr(x, "dtype", None) == "f64" else TOL, since=10, dynamic_since=DYNAMIC_SINCE.get(name, 0),
+           modes=("trace",) if name == "dynamic_rows" else None)
+      for full in (True, False) for name, x in MATRICES],
+    *[Case(f"svd_empty_{i}", lambda a: L.svd(a, full_matrices=i < 2), [torch.zeros(shape)])
+      for i, shape in enumerate(((0, 3), (2, 3, 0), (0, 3), (0, 2, 3)))],
+    *[Case(f"svd_old_{some}", lambda a, some=some: (lambda u, s, v: rebuilt(u, s, v.mT))(*torch.svd(a, some=some)), [TALL], tol=TOL, since=10)
+      for some in (True, False)],
+    Case("svd_old_values", lambda a: torch.svd(a, compute_uv=False), [T("f32", 2, 5, 3)], tol=TOL, since=10),
+    Case("svd_no_vectors", lambda a: torch.ops.aten._linalg_svd(a, True, False), [TALL], tol=TOL, since=10),
+    Case("svd_left", lambda a: L.svd(a, full_matrices=False)[0].square(), [TALL], tol=TOL, since=10),
+    Case("svd_driver", lambda a: L.svd(a, driver=None).S, [TALL], tol=TOL, since=10),
+    *[Case(f"eigh_{uplo}_{name}", lambda a, uplo=uplo: spectrum(*L.eigh(a, UPLO=uplo)), [x],
+           tol=(1e-10, 1e-12) if getattr(x, "dtype", None) == "f64" else TOL, since=10)
+      for uplo in ("L", "U") for name, x in SYMMETRIC],
+    Case("eigh_dynamic", lambda a: spectrum(*L.eigh(a @ a.mT)), [T("f64", 2, 4, 3, B=0, N=1)], tol=(1e-10, 1e-12), since=10),
+    Case("eigh_vectors", lambda a: L.eigh(a).eigenvectors.abs(), [A], tol=TOL, since=10),
+    Case("eigh_empty", lambda a: L.eigh(a), [torch.zeros(2, 0, 0)]),
+    Case("eigh_no_vectors", lambda a: torch.ops.aten._linalg_eigh(a, "L", False), [A], tol=TOL, since=10),
+    Case("svdvals_dynamic", lambda a: L.svdvals(a), [DYNAMIC], tol=(1e-10, 1e-12), since=10, dynamic_since=11),
+    Case("pinv_dynamic", lambda a: L.pinv(a), [DYNAMIC], tol=(1e-10, 1e-12), since=10, dynamic_since=11),
+    Case("pinv_hermitian", lambda a: L.pinv(a + a.mT, hermitian=True), [A], tol=TOL, since=10),
+    Case("pinv_tiny", lambda a: L.pinv(a), [T("f64", 4, 3, low=1e-180, high=3e-180)], tol=(1e-10, 0), since=10),
+    Case("norm_nuclear_dynamic", lambda a: L.matrix_norm(a, "nuc"), [DYNAMIC], tol=(1e-10, 1e-12), since=10, dynamic_since=11),
     Case("matrix_rank", lambda a: L.matrix_rank(a), [torch.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])], since=10),
     Case("pinv", lambda a: L.pinv(a), [TALL], tol=TOL, since=10),
     Case("pinv_rank", lambda a: L.pinv(a @ a.mT), [T("f32", 4, 2)], tol=TOL, since=10),
