@@ -8,6 +8,7 @@
 #include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/random.h"
 #include "exporter/lowering/registry.h"
+#include "exporter/lowering/special.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -299,7 +300,8 @@ Val Gelu(Builder& b, Val x, const std::string& approximate) {
   const auto constant = [&](double value) { return b.Scalar(value, dtype); };
   const Val half = b.Mul(x, constant(0.5));
   if (approximate == "none") {
-    const Val erf = b.Unary("Erf", b.Div(x, constant(std::sqrt(2.0))));
+    const Val scaled = b.Div(x, constant(std::sqrt(2.0)));
+    const Val erf = dtype == DType::kFloat64 ? Erf(Expr(b, scaled)).val() : b.Unary("Erf", scaled);
     return b.Mul(half, b.Add(erf, constant(1)));
   }
   const Val cube = b.Mul(x, b.Mul(x, x));

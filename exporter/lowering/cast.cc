@@ -1,4 +1,5 @@
 // Conversions between dtypes.
+#include "exporter/lowering/complex.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -9,21 +10,12 @@ namespace {
 // losing its imaginary part, a real one complex by an imaginary part of zero.
 void Convert(Op& op) {
   const absl::string_view name = op.node.Find("self") != nullptr ? "self" : "data";
-  const ir::Arg* arg = op.node.Find(name);
   const Item item = op.Arg(name);
   if (item.is_quantized()) return op.Fail("a quantized tensor must be dequantized first"), void();
-  const bool from_complex =
-      arg != nullptr && arg->is_value() && IsComplex(arg->value()->type.TensorDType());
   const DType out = op.OutDType();
-  if (IsComplex(out) == from_complex) {
-    return op.Return(op.b.Cast(item.val, from_complex ? ir::RealOf(out) : out));
-  }
-  if (from_complex) {
-    return op.Return(op.b.Cast(Select(op.b, item.val, item.val.rank() - 1, op.b.Int(0)), out));
-  }
-  const Val real = op.b.Unsqueeze(op.b.Cast(item.val, ir::RealOf(out)), {-1});
-  const Val zero = Filled(op.b, op.b.ShapeOf(real), op.b.Scalar(0, real.dtype()));
-  op.Return(op.b.Concat({real, zero}, -1));
+  if (IsComplex(out)) return ReturnComplex(op, ReadComplex(op, name, PartType(op)));
+  if (!IsComplexArgument(op, name)) return op.Return(op.b.Cast(item.val, out));
+  op.Return(op.b.Cast(ReadComplex(op, name, DType::kFloat64).re.val(), out));
 }
 
 // src in the dtype and shape of self.

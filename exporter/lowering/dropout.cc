@@ -64,6 +64,13 @@ void NativeDropout(Op& op) {
   op.Return(Drop(b, x, p, false));
 }
 
+void NativeDropoutBackward(Op& op) {
+  Builder& b = op.b;
+  const DType dtype = op.OutDType();
+  const Val grad = op.Tensor("grad_output", dtype), kept = op.Tensor("mask", dtype);
+  op.Return(b.Mul(b.Mul(grad, kept), op.Scalar("scale", dtype)));
+}
+
 // Keeps mean and variance of SELU's outputs: what is dropped takes SELU's lowest value, and the
 // result is scaled and shifted.
 template <bool kFeatures>
@@ -89,6 +96,7 @@ const Family kDropout = {"dropout", {
     {"aten::dropout", Dropout<false>, 9, kRandomInTraining},
     {"aten::feature_dropout", Dropout<true>, 9, kRandomInTraining},
     {"aten::native_dropout", NativeDropout, 9, kRandomInTraining},
+    {"aten::native_dropout_backward", NativeDropoutBackward},
     {"aten::alpha_dropout", AlphaDropout<false>, 9, kRandomInTraining},
     {"aten::feature_alpha_dropout", AlphaDropout<true>, 9, kRandomInTraining},
 }};

@@ -51,6 +51,9 @@ Val EvenEdges(Op& op, Val x, Val bins, size_t d) {
     if (!op.Require(range.size() >= 2 * d + 2, "the range has too few numbers")) return {};
     low = b.Scalar(range[2 * d], dtype);
     high = b.Scalar(range[2 * d + 1], dtype);
+  } else if (x.numel() == 0) {
+    low = b.Scalar(0, dtype);
+    high = b.Scalar(1, dtype);
   } else {
     low = b.Reduce("ReduceMin", x, {}, false);
     high = b.Reduce("ReduceMax", x, {}, false);

@@ -32,7 +32,6 @@ ONNX_NAME(Atan);
 ONNX_NAME(Atanh);
 ONNX_NAME(Cos);
 ONNX_NAME(Cosh);
-ONNX_NAME(Erf);
 ONNX_NAME(Exp);
 ONNX_NAME(Log);
 ONNX_NAME(Neg);
@@ -308,8 +307,6 @@ const Family kMath = {"math", {
     {"aten::arctanh", Same<kAtanh>},
     {"aten::cos", Same<kCos>},
     {"aten::cosh", Same<kCosh>},
-    {"aten::erf", Same<kErf>},
-    {"aten::special_erf", Same<kErf>},
     {"aten::exp", Same<kExp>},
     {"aten::log", Same<kLog>},
     {"aten::neg", Same<kNeg>},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "exporter/lowering/complex.h"
 #include "exporter/lowering/lowering.h"
 
 namespace rules_onnx::lowering {
@@ -13,9 +14,7 @@ std::string Name(DType dtype) { return std::string(ir::DTypeName(dtype)); }
 
 // Complex tensors have an axis more than PyTorch's: a lowering that is made for them takes them
 // by Op::Arg.
-bool IsComplexValue(const ir::Arg& arg) {
-  return arg.is_value() && IsComplex(arg.value()->type.TensorDType());
-}
+bool IsComplexOperand(const ir::Arg& arg) { return IsComplexArgument(arg); }
 
 }  // namespace
 
@@ -44,7 +43,7 @@ Item Op::Arg(absl::string_view name) const {
 
 Val Op::Tensor(absl::string_view name) {
   const ir::Arg* arg = Find(name);
-  if (arg != nullptr && IsComplexValue(*arg)) {
+  if (arg != nullptr && IsComplexArgument(*arg)) {
     return Fail(absl::StrCat("complex numbers are not supported (argument ", name, ")"));
   }
   const Item item = Arg(name);
@@ -70,7 +69,7 @@ Vals Op::Tensors(absl::string_view name) {
   }
   const ir::Arg* arg = Find(name);
   if (arg->is_list() &&
-      std::any_of(arg->list().begin(), arg->list().end(), IsComplexValue)) {
+      std::any_of(arg->list().begin(), arg->list().end(), IsComplexOperand)) {
     Fail(absl::StrCat("complex numbers are not supported (argument ", name, ")"));
     return {};
   }

@@ -4,8 +4,8 @@
 // not with the quotient of the sizes. ONNX's Resize has factors in float32, from which it computes
 // sizes, and leaves open how quotients are rounded. So Resize is used where it comes to the same:
 // nearest pixels where no rounding can make another one the nearest, factors where they give
-// PyTorch's size. Everything else, and all of it before opset 11, is done by Gather; with antialias,
-// by a product with a matrix of weights. Bytes are interpolated in integers.
+// PyTorch's size. Everything else, float64 (which factors in float32 are not fit for), and all of it
+// before opset 11, is done by Gather; with antialias, by a product with a matrix of weights. Bytes are interpolated in integers.
 #include <algorithm>
 #include <cmath>
 
@@ -433,7 +433,8 @@ void Interpolate(Op& op, Interpolation how) {
   // Not so the nearest pixels, nor bicubic interpolation of floats.
   const bool copies = how.mode == Mode::kLinear || how.antialias || image;
   if (copies && !how.align_corners) CopyWhereSizesStay(axes);
-  const bool native = !image && b.opset() >= (how.antialias ? 18 : 11) &&
+  const bool precise = x.dtype() == DType::kFloat64 && how.mode != Mode::kNearest;
+  const bool native = !image && !precise && b.opset() >= (how.antialias ? 18 : 11) &&
                       !(how.antialias && how.align_corners);
   const TargetInputs target = native ? ResizeTarget(b, x, axes, how) : TargetInputs();
   if (!target.empty()) return op.Return(Resize(b, x, target, how));

@@ -124,6 +124,7 @@ ROWS = [
     Case("as_bits", lambda x, y: (torch.complex(x, y).view(torch.float32), real(x.view(torch.complex64) * 1j), real(torch.complex(x, y).view(torch.complex64) * 1j)), SMALL, modes=("export", "dynamic")),
     Case("literals", lambda x: (real(torch.einsum("ij,j->i", torch.complex(x, x), TURNS)), torch.linalg.norm(TURNS, 3) + x, torch.linalg.norm(TURNS[None]) + x,
                                 torch.linalg.vector_norm(TURNS) + x, torch.count_nonzero(TURNS) + x, TURNS.var() + x), [T("f32", 3, 4, N=0)], tol=TOL),
+    Case("converted_literals", lambda x: (TURNS.to(torch.float64) + x, torch.trapezoid(TURNS).real + x, TURNS.to(torch.complex128).imag + x), [T("f32", 3, 4, N=0)]),
     Case("nan_to_numbers", on(lambda z: torch.nan_to_num(z, 3.0, 7.0, -5.0)), [torch.tensor([float("nan"), float("inf"), 1.0]), torch.tensor([2.0, float("-inf"), float("nan")])]),
     Case("dropout_in_evaluation", on(lambda z: torch.nn.functional.dropout(z, 0.5, False)), SMALL),
     Case("moved", on(lambda z: z[1:, ::2].reshape(-1), lambda z: z.flip(0).roll(1, 1), lambda z: torch.tensor_split(z, 2, 1)[1], lambda z: z.repeat_interleave(2, 0),

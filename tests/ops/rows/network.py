@@ -168,6 +168,7 @@ ROWS = [
     # random numbers: facts that hold of all of them
     Case("dropout_train", lambda x: dropped(F.dropout(x, 0.25, True), x), [T("f32", 40, 50, low=1, N=0)]),
     Case("dropout2d_train", lambda x: dropped(F.dropout2d(x, 0.25, True), x), [T("f64", 40, 50, 2, 3, low=1)]),
+    Case("native_dropout_backward", lambda g, m: torch.ops.aten.native_dropout_backward(g, m, 1.25), [T("f32", 3, 4, N=0), T("bool", 3, 4, N=0)]),
     Case("native_dropout_train", lambda x: dropped(torch.native_dropout(x, 0.25, True)[0], x), [T("f32", 40, 50, low=1)]),
     Case("alpha_dropout_train", lambda x: normal(F.alpha_dropout(x, 0.25, True)), [T("f32", 100, 80, low=-3**0.5, high=3**0.5)]),
     Case("feature_alpha_dropout_train", lambda x: normal(F.feature_alpha_dropout(x, 0.25, True)),

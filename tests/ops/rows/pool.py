@@ -99,6 +99,8 @@ ROWS = [
     resize("bicubic_corners", scale_factor=2, mode="bicubic", align_corners=True),
     Case("linear1d", lambda x: F.interpolate(x, scale_factor=1.5, mode="linear"), [LINE], tol=(1e-4, 1e-5)),
     Case("trilinear", lambda x: F.interpolate(x, size=(4, 9, 5), mode="trilinear"), [CUBE], tol=(1e-4, 1e-5)),
+    Case("interpolate_f64", lambda x: (F.interpolate(x, scale_factor=1.7, mode="bilinear"), F.interpolate(x, size=(5, 7), mode="bicubic"), F.interpolate(x, size=(4, 12), mode="bilinear", align_corners=True),
+                                       F.interpolate(x, size=(7, 6), mode="bilinear", antialias=True), F.interpolate(x, scale_factor=2, mode="bilinear")), [T("f64", 2, 3, 9, 10, N=0)]),
     Case("area", lambda x: F.interpolate(x, size=(4, 7), mode="area"), [FIXED], tol=(1e-4, 1e-5)),
     Case("bilinear_antialias", lambda x: F.interpolate(x, size=(5, 6), mode="bilinear", antialias=True), [IMAGE],
          tol=(1e-3, 1e-4)),

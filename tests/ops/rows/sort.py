@@ -83,6 +83,7 @@ ROWS = [
     Case("histogram_edges", lambda x, e: torch.histogram(x, e), [T("f32", 4, 6), torch.tensor([-2.0, 0.0, 3.0])], modes=("export",)),
     Case("histogram_density", lambda x, w: torch.histogram(x, 4, weight=w, density=True),
          [T("f32", 4, 6), T("f32", 4, 6, low=0, high=2)], modes=("export",)),
+    Case("histogramdd_empty", lambda x: torch.ops.aten.histogramdd(x, [3, 1]), [torch.zeros(0, 2)], modes=("export",)),
     Case("histogramdd", lambda x: torch.ops.aten.histogramdd(x, [3, 4]), [T("f32", 9, 2)], modes=("export",)),
     Case("bincount", lambda x: torch.bincount(x.flatten()), [T("i64", 3, 4, low=0, high=6, N=0)], modes=("trace",)),
     Case("bincount_minlength", lambda x: torch.bincount(x, minlength=9), [T("i64", 12, low=0, high=6, N=0)], modes=("trace",)),

@@ -36,6 +36,7 @@ ROWS = [
     Case("airy_ai_f64", lambda x: S.airy_ai(x), [torch.linspace(-20, 12, 60, dtype=torch.float64)], tol=(1e-4, 1e-5)),
     Case("lgamma_i64", lambda x: torch.lgamma(x), [T("i64", 5, low=-3, high=9)]),
     Case("digamma_dynamic", lambda x: torch.digamma(x), [X], tol=(1e-4, 1e-5)),
+    Case("erf_f64", lambda x: torch.erf(x), [torch.tensor([-INF, -7.0, -1.5, -0.5, -1e-200, -0.0, 1e-9, 0.3, 0.499, 0.5, 0.9, 3.0, 6.0, INF, NAN], dtype=torch.float64)]),
     Case("erfinv", lambda x: torch.erfinv(x), [torch.tensor([-1.0, -0.999999, -0.5, 0.0, 1e-8, 0.9, 0.99999, 1.0, 1.5, NAN])]),
     Case("erfinv_f64", lambda x: torch.erfinv(x), [T("f64", 50, low=-1, high=1, N=0)], tol=(1e-12, 1e-14)),
     Case("ndtri", lambda x: S.ndtri(x), [SHARE]),
