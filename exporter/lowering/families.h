@@ -77,6 +77,7 @@ extern const Family kFft;
 extern const Family kRandom;
 extern const Family kRandomGamma;
 extern const Family kStft;
+extern const Family kPrims;
 
 }  // namespace rules_onnx::lowering
 

@@ -79,6 +79,7 @@ const std::vector<const Family*>& Families() {
       &kRandom,
       &kRandomGamma,
       &kStft,
+      &kPrims,
   };
   return *kFamilies;
 }
