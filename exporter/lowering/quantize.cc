@@ -283,6 +283,31 @@ void ChooseParameters(Op& op) {
                  b.Cast(b.Reshape(shift, one), DType::kInt64)});
 }
 
+// The same with as much below zero as above it, which is in the middle.
+void ChooseSymmetricParameters(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("input", kFloat);
+  const double span = static_cast<double>(op.Int("quant_max") - op.Int("quant_min")) / 2;
+  const Val most = b.Reduce("ReduceMax", b.Unary("Abs", x), {}, false);
+  const Val scale = b.Max(b.Div(most, b.Scalar(span, kFloat)), op.Scalar("eps", kFloat));
+  const bool unsigned_bytes = op.Dtype("dtype", DType::kUInt8) == DType::kUInt8;
+  op.Return(Vals{b.Cast(b.Reshape(scale, std::vector<int64_t>{1}), DType::kFloat64),
+                 b.Ints({unsigned_bytes ? 128 : 0})});
+}
+
+// For each row of the last axis, to int8, with as much below zero as above it.
+void ChooseSymmetricTokenParameters(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("input");
+  if (!x) return;
+  const Val sizes = b.Reduce("ReduceMax", b.Unary("Abs", x), {-1}, /*keepdims=*/true);
+  const Val largest = x.dtype() == DType::kFloat16 ? b.Cast(sizes, kFloat) : sizes;
+  const auto number = [&](double value) { return b.Scalar(value, largest.dtype()); };
+  const Val scale = b.Div(b.Max(largest, number(1e-5)), number(127));
+  op.Return(Vals{b.Cast(scale, op.OutDType(0)),
+                 b.Cast(b.Mul(scale, number(0)), op.OutDType(1))});
+}
+
 // For each row of the last axis, to int8.
 void ChooseTokenParameters(Op& op) {
   Builder& b = op.b;
@@ -338,6 +363,8 @@ const Family kQuantize = {"quantize", {
     {"quantized_decomposed::quantize_per_channel_group", QuantizeGroups, 11, kHalfway},
     {"quantized_decomposed::dequantize_per_channel_group", DequantizeGroups},
     {"quantized_decomposed::choose_qparams", ChooseParameters, 11},
+    {"quantized_decomposed::choose_qparams_symmetric", ChooseSymmetricParameters},
+    {"quantized_decomposed::choose_qparams_per_token", ChooseSymmetricTokenParameters},
     {"quantized_decomposed::choose_qparams_per_token_asymmetric", ChooseTokenParameters, 11},
     {"quantized_decomposed::_choose_qparams_per_token_asymmetric_impl", ChooseTokenParameters, 11},
     {"quantized_decomposed::convert_element_type", ConvertType},
