@@ -239,7 +239,8 @@ const std::map<std::string, LoweringFunction, std::less<>>& Forms() {
     };
     auto* forms = new std::map<std::string, LoweringFunction, std::less<>>;
     for (const auto* rows :
-         {&own, &ComplexFunctions(), &ComplexTensorForms(), &ComplexPartForms()}) {
+         {&own, &ComplexFunctions(), &ComplexTensorForms(), &ComplexPartForms(),
+          &ComplexMatrixForms()}) {
       for (const Row& row : *rows) forms->emplace(row.op, row.function);
     }
     return forms;

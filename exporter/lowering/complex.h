@@ -41,10 +41,12 @@ Expr Angle(Op& op, Complex x);     // in (−π, π]
 void OnNonZero(Op& op);
 
 // Roots, logarithms, trigonometry, powers (complex_math.cc); sums of products and what else works
-// on whole tensors (complex_tensors.cc); what is done to each part alone (complex_parts.cc).
+// on whole tensors (complex_tensors.cc); what is done to each part alone (complex_parts.cc); products
+// one after the other, and matrices (complex_matrices.cc).
 const std::vector<Row>& ComplexFunctions();
 const std::vector<Row>& ComplexTensorForms();
 const std::vector<Row>& ComplexPartForms();
+const std::vector<Row>& ComplexMatrixForms();
 
 // Whether the node has complex operands or results, which other families' rows do not know of.
 bool HasComplex(const ir::Node& node);

@@ -148,6 +148,12 @@ void Dropout(Op& op) {
   if (op.Require(!op.Bool("train"), "dropout of complex numbers in training")) PartByPart(op);
 }
 
+// Linear in the values, but not in both them and their places.
+void Integral(Op& op) {
+  const bool real_places = !IsComplexArgument(op, "x") && !IsComplexArgument(op, "dx");
+  if (op.Require(real_places, "an integral along complex numbers")) PartByPart(op);
+}
+
 // As another dtype's bits, with `dtype`: two reals are one complex number.
 void View(Op& op) {
   if (op.node.Find("dtype") == nullptr) return PartByPart(op);
@@ -213,6 +219,9 @@ const std::vector<Row>& ComplexPartForms() {
         {"aten::dropout", Dropout},
         {"aten::view", View},
     };
+    for (const char* name : {"trapezoid", "trapz", "cumulative_trapezoid"}) {
+      rows->push_back({absl::StrCat("aten::", name), Integral});
+    }
     for (const char* name : kPartByPart) {
       rows->push_back({absl::StrCat("aten::", name), PartByPart});
     }

@@ -1,4 +1,5 @@
 // Products, norms, tests and factories of complex tensors, by operators on their parts.
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -152,12 +153,12 @@ void OnSizes(Op& op) {
 // Norms of the elements; those of matrices by their singular values are not.
 void LinalgNorm(Op& op) {
   const Item order = op.Arg("ord");
-  const bool frobenius = order.is_none() || (order.kind == Item::Kind::kConstant &&
-                                             order.constant.is_string() &&
-                                             order.constant.as_string() == "fro");
+  const bool named = order.kind == Item::Kind::kConstant && order.constant.is_string();
   const int rank = op.Arg("self").val.rank() - (IsComplexArgument(op, "self") ? 1 : 0);
-  const bool vector = rank == 1;
-  if (!op.Require(frobenius || vector, "a matrix norm of complex numbers other than fro")) return;
+  const bool vector = rank == 1 || (op.Has("dim") && op.Ints("dim").size() == 1);
+  const bool by_values = named ? op.String("ord") != "fro"
+                               : !order.is_none() && !vector && std::abs(op.Float("ord")) == 2;
+  if (!op.Require(!by_values, "a matrix norm of complex numbers by their singular values")) return;
   OnSizes(op);
 }
 
@@ -257,6 +258,7 @@ const std::vector<Row>& ComplexTensorForms() {
         {"aten::var", Var},
         {"aten::std", Std},
         {"aten::linalg_norm", LinalgNorm},
+        {"aten::linalg_matrix_norm", LinalgNorm},
         {"aten::isnan", IsNan},
         {"aten::isinf", IsInf},
         {"aten::isfinite", IsFinite},

@@ -1,4 +1,4 @@
-"""Rows of complex.cc, complex_math.cc, complex_parts.cc, complex_tensors.cc: complex numbers inside of a program."""
+"""Rows of complex.cc, complex_math.cc, complex_parts.cc, complex_tensors.cc, complex_matrices.cc: complex numbers inside of a program."""
 
 import torch
 from torch import fft
@@ -10,6 +10,7 @@ SMALL = [T("f32", 3, 4, low=-2, high=2, N=0), T("f32", 3, 4, low=-2, high=2, N=0
 TOL = (1e-4, 1e-4)
 EDGES = [torch.tensor([0.0, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.0, 0.0, 1e-6, 30.0, -30.0]),
          torch.tensor([0.0, 1.0, -1.0, 0.0, 0.0, 1e-4, -1e-4, 2.0, -2.0, 1e-6, 1.0, 2.0])]
+SQUARE = [T("f32", 2, 4, 4, N=0), T("f32", 2, 4, 4, N=0)]
 TURNS = torch.tensor([1j, 2, 3 - 1j, 0])
 real = torch.view_as_real
 FUNCTIONS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh",
@@ -30,6 +31,11 @@ def on(*functions):
 def with_second(*functions):
     """Each function on two complex tensors."""
     return lambda x, y: tuple(reals(f(torch.complex(x, y), torch.complex(y + 0.5, -x))) for f in functions)
+
+
+def all_close(x: torch.Tensor, y: torch.Tensor):
+    z = torch.complex(x, y)
+    return torch.allclose(z, z * (1 + 1e-7)), torch.allclose(z, z + 1)
 
 
 def spectral_layer(x, re, im):
@@ -125,6 +131,20 @@ ROWS = [
     Case("literals", lambda x: (real(torch.einsum("ij,j->i", torch.complex(x, x), TURNS)), torch.linalg.norm(TURNS, 3) + x, torch.linalg.norm(TURNS[None]) + x,
                                 torch.linalg.vector_norm(TURNS) + x, torch.count_nonzero(TURNS) + x, TURNS.var() + x), [T("f32", 3, 4, N=0)], tol=TOL),
     Case("converted_literals", lambda x: (TURNS.to(torch.float64) + x, torch.trapezoid(TURNS).real + x, TURNS.to(torch.complex128).imag + x), [T("f32", 3, 4, N=0)]),
+    Case("products_of_elements", on(torch.prod, lambda z: z.prod(0), lambda z: z.prod(1, keepdim=True), lambda z: z.cumprod(1), lambda z: z.cumprod(-2), lambda z: z[0, 0].prod(),
+                                    lambda z: z[:0].prod(0), lambda z: z[0, 0].cumprod(0), lambda z: z.real.prod(1, dtype=torch.complex64)), SMALL, tol=TOL),
+    Case("distances", with_second(torch.dist, lambda z, w: torch.dist(z, w, 1), lambda z, w: torch.dist(z, w, float("inf")), lambda z, w: torch.isclose(z, w, rtol=0.9),
+                                  lambda z, w: torch.isclose(z, z * (1 + 1e-6)), lambda z, w: torch.isclose(z / 0, z / 0, equal_nan=True)), SMALL, tol=TOL),
+    Case("all_close", all_close, SMALL, modes=("script",)),
+    Case("integrals", on(torch.trapezoid, lambda z: torch.trapezoid(z, z.real.cumsum(1), dim=1), lambda z: torch.cumulative_trapezoid(z, dx=0.5)), SMALL, tol=TOL, since=11),
+    Case("matrix_norms", on(torch.linalg.matrix_norm, lambda z: torch.linalg.matrix_norm(z, 1), lambda z: torch.linalg.matrix_norm(z, -float("inf"), keepdim=True),
+                            lambda z: torch.linalg.norm(z, 1), lambda z: torch.linalg.norm(z, 3, dim=1)), SMALL, tol=TOL, modes=("export", "trace")),
+    Case("inverses", on(torch.inverse, torch.linalg.inv_ex, lambda z: torch.linalg.solve(z, z[..., :2] * 1j), lambda z: torch.linalg.solve(z, z[:, :, 0] + 1),
+                        lambda z: torch.linalg.solve(z, z[:, :2] * 1j, left=False), lambda z: torch.linalg.matrix_power(z, -2)), SQUARE, tol=(1e-3, 1e-3), since=11),
+    Case("matrix_exponentials", on(lambda z: torch.linalg.matrix_exp(z / 4), lambda z: torch.linalg.matrix_power(z, 3)), SQUARE, tol=TOL),
+    Case("hermitian", on(lambda z: torch.linalg.cholesky(z @ z.mH + torch.eye(4)), lambda z: torch.linalg.cholesky(z @ z.mH + torch.eye(4), upper=True),
+                         lambda z: torch.linalg.cholesky_ex(-z @ z.mH).info, lambda z: torch.linalg.eigvalsh(z), lambda z: torch.linalg.eigvalsh(z, UPLO="U")), SQUARE, tol=(1e-3, 1e-3), since=10),
+    Case("singular_values", on(torch.linalg.svdvals), [T("f32", 2, 3, 4, N=0), T("f32", 2, 3, 4, N=0)], tol=TOL, since=10),
     Case("nan_to_numbers", on(lambda z: torch.nan_to_num(z, 3.0, 7.0, -5.0)), [torch.tensor([float("nan"), float("inf"), 1.0]), torch.tensor([2.0, float("-inf"), float("nan")])]),
     Case("dropout_in_evaluation", on(lambda z: torch.nn.functional.dropout(z, 0.5, False)), SMALL),
     Case("moved", on(lambda z: z[1:, ::2].reshape(-1), lambda z: z.flip(0).roll(1, 1), lambda z: torch.tensor_split(z, 2, 1)[1], lambda z: z.repeat_interleave(2, 0),
