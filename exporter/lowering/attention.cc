@@ -5,8 +5,10 @@
 #include <limits>
 
 #include "exporter/lowering/arithmetic.h"
+#include "exporter/lowering/dropout.h"
 #include "exporter/lowering/linear.h"
 #include "exporter/lowering/norm.h"
+#include "exporter/lowering/random.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/values.h"
 
@@ -60,7 +62,7 @@ std::optional<double> Scale(const Attention& a) {
 // than the keys.
 bool IsNative(Builder& b, const Attention& a) {
   const int rank = a.query.rank();
-  if (b.opset() < 23 || rank < 3 || rank > 4 || a.scale == 0.0) return false;
+  if (b.opset() < 23 || rank < 3 || rank > 4 || a.scale == 0.0 || a.dropout != 0) return false;
   const DType dtype = a.query.dtype();
   const auto scale = Scale(a);
   if (dtype == DType::kFloat64 && (!scale || !HoldsExactly(dtype, *scale))) return false;
@@ -108,7 +110,7 @@ Attention Read(Op& op) {
   a.causal = op.Bool("is_causal");
   a.scale = op.OptFloat("scale");
   a.grouped = op.node.Find("enable_gqa") != nullptr && op.Bool("enable_gqa");
-  op.Require(op.KnownFloat("dropout_p") == 0.0, "attention with dropout is not supported");
+  a.dropout = op.Float("dropout_p");
   op.Require(!op.Has("dropout_mask"), "attention with a dropout mask is not supported");
   op.Require(!a.scale || *a.scale >= 0, "attention with a negative scale is not supported");
   return a;
@@ -149,7 +151,7 @@ Attended Attend(Builder& b, Attention a) {
   const Val scores = MatMul(b, b.Mul(a.query, root), b.SwapAxes(b.Mul(a.key, root), -2, -1));
   const Val causal = a.causal ? CausalMask(b, a.query, a.key) : Val();
   const Val masked = Masked(b, Masked(b, scores, causal), a.mask);
-  const Val weights = SafeSoftmax(b, masked, a.mask);
+  const Val weights = Dropped(b, SafeSoftmax(b, masked, a.mask), a.dropout);
   return {b.Cast(MatMul(b, weights, a.value), given), b.Cast(weights, given)};
 }
 
@@ -160,13 +162,13 @@ Val AttentionOf(Builder& b, const Attention& a) {
 
 extern const Family kAttention;
 const Family kAttention = {"attention", {
-    {"aten::scaled_dot_product_attention", ScaledDotProductAttention},
-    {"aten::_scaled_dot_product_attention_math", WithWeights},
-    {"aten::_scaled_dot_product_cudnn_attention", Fused},
-    {"aten::_scaled_dot_product_efficient_attention", Fused},
-    {"aten::_scaled_dot_product_flash_attention", Fused},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", Fused},
-    {"aten::_scaled_dot_product_fused_attention_overrideable", Fused},
+    {"aten::scaled_dot_product_attention", ScaledDotProductAttention, 9, kRandomInTraining},
+    {"aten::_scaled_dot_product_attention_math", WithWeights, 9, kRandomInTraining},
+    {"aten::_scaled_dot_product_cudnn_attention", Fused, 9, kRandomInTraining},
+    {"aten::_scaled_dot_product_efficient_attention", Fused, 9, kRandomInTraining},
+    {"aten::_scaled_dot_product_flash_attention", Fused, 9, kRandomInTraining},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", Fused, 9, kRandomInTraining},
+    {"aten::_scaled_dot_product_fused_attention_overrideable", Fused, 9, kRandomInTraining},
 }};
 
 }  // namespace rules_onnx::lowering

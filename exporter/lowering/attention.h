@@ -13,6 +13,7 @@ struct Attention {
   Val mask;                // may be null; bool: true takes part; otherwise added to the scores
   bool causal = false;
   std::optional<double> scale;
+  double dropout = 0;      // of weights, with this probability
   bool grouped = false;    // key and value have fewer heads, each serving several of the query's
 };
 

@@ -1,4 +1,6 @@
 // Dropout: the identity in evaluation, random in training.
+#include "exporter/lowering/dropout.h"
+
 #include <cmath>
 
 #include "exporter/lowering/random.h"
@@ -30,17 +32,30 @@ Val Kept(Builder& b, Val x, double p, bool features) {
   return b.GreaterOrEqual(drawn, b.Scalar(p, DType::kFloat32));
 }
 
+Val Scaled(Builder& b, Val x, Val kept, double p) {
+  return b.Mul(b.Mul(x, b.Scalar(1 / (1 - p), x.dtype())), b.Cast(kept, x.dtype()));
+}
+
 // Elements, or with `features` whole channels, dropped with probability p < 1 and the rest scaled;
 // and what stays.
 Vals Drop(Builder& b, Val x, double p, bool features) {
   if (b.opset() >= 12 && !features) return NativeDrop(b, x, p);
   const Val kept = Kept(b, x, p, features);
-  const Val scaled = b.Mul(x, b.Scalar(1 / (1 - p), x.dtype()));
-  return {b.Mul(scaled, b.Cast(kept, x.dtype())), kept};
+  return {Scaled(b, x, kept, p), kept};
 }
 
 // What dropping everything leaves: zeros, but NaN of what is infinite or NaN.
 Val Nothing(Builder& b, Val x) { return b.Mul(x, b.Scalar(0, x.dtype())); }
+
+}  // namespace
+
+// By the mask: ONNX Runtime takes a Dropout behind a Softmax away, in training too.
+Val Dropped(Builder& b, Val x, double p) {
+  if (p == 0) return x;
+  return p == 1 ? Nothing(b, x) : Scaled(b, x, Kept(b, x, p, /*features=*/false), p);
+}
+
+namespace {
 
 template <bool kFeatures>
 void Dropout(Op& op) {

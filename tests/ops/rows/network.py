@@ -128,6 +128,10 @@ ROWS = [
     *[Case(f"attention_{d}", lambda q, k, v, d=DTYPES[d]: torch.ops.aten._scaled_dot_product_attention_math(
         q.to(d), k.to(d), v.to(d))[0].float(), [T("f32", 2, 4, s, 8, low=-9, high=9, N=0) for s in (5, 7, 7)],
            since=since, tol=(2**-7, 2**-7)) for d, since in (("f16", 9), ("bf16", 13))],
+    # where the values are a unit matrix, the weights are the result
+    Case("attention_dropout", lambda q, k: dropped(F.scaled_dot_product_attention(q, k, torch.eye(50), dropout_p=0.25), F.scaled_dot_product_attention(q, k, torch.eye(50))),
+         [T("f32", 8, 40, 8, N=0), T("f32", 8, 50, 8, N=0)]),
+    Case("attention_all_dropped", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=1.0), [Q, K, V]),
     Case("attention_causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [Q, K, V],
          tol=(1e-4, 1e-5)),
     Case("attention_scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), [Q, K, V], tol=(1e-4, 1e-5)),
