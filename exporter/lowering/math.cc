@@ -122,6 +122,21 @@ void Logit(Op& op) {
   op.Return(b.Unary("Log", b.Div(x, b.Sub(Constant(op, 1), x))));
 }
 
+Val IntegerPower(Builder& b, Val x, Val y) {
+  if (b.opset() >= 12) return b.Pow(x, y);
+  return b.CastLike(b.Pow(b.Cast(x, DType::kFloat64), b.Cast(y, DType::kFloat64)), x);
+}
+
+// A negative power of an integer, which ONNX leaves open, is 0 but for 1 and −1.
+Val AnyIntegerPower(Builder& b, Val x, Val y) {
+  const auto number = [&](int64_t value) { return b.ScalarInt(value, x.dtype()); };
+  const Val negative = b.Less(y, number(0));
+  const Val odd = b.Unary("Abs", b.Sub(y, b.Mul(b.Div(y, number(2)), number(2))));
+  const Val unit = b.Equal(b.Unary("Abs", x), number(1));
+  const Val power = IntegerPower(b, x, b.Where(negative, odd, y));
+  return b.Where(b.And(negative, b.Not(unit)), number(0), power);
+}
+
 void Pow(Op& op) {
   Builder& b = op.b;
   const DType dtype = op.OutDType();
@@ -135,8 +150,9 @@ void Pow(Op& op) {
   if (exponent == 2.0) return op.Return(b.Mul(x, x));
   if (exponent == 0.5) return op.Return(b.Unary("Sqrt", x));
   const Val y = op.Tensor(exponent_name, dtype);
-  if (ir::IsFloat(dtype) || b.opset() >= 12) return op.Return(b.Pow(x, y));
-  op.Return(b.Cast(b.Pow(b.Cast(x, DType::kFloat64), b.Cast(y, DType::kFloat64)), dtype));
+  if (ir::IsFloat(dtype)) return op.Return(b.Pow(x, y));
+  const bool may_be_negative = dtype != DType::kUInt8 && !(exponent && *exponent >= 0);
+  op.Return(may_be_negative ? AnyIntegerPower(b, x, y) : IntegerPower(b, x, y));
 }
 
 // The angle of the point (x = other, y = self), in all four quadrants and at signed infinities.

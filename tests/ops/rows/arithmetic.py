@@ -72,6 +72,8 @@ ROWS = [
     Case("logit_eps", lambda x: torch.logit(x, 0.2), [T("f32", 5, low=0, high=1)]),
     # powers
     Case("pow_tensors", torch.pow, [POSITIVE, Y]),
+    *[Case(f"pow_negative_{n}", torch.pow, [torch.tensor([[-3], [-1], [0], [1], [2]], dtype=DTYPES[n]), torch.tensor([-4, -3, -1, 0, 1, 3], dtype=DTYPES[n])])
+      for n in ("i32", "i64")],
     Case("pow_integers", lambda x: x**3, [I]),
     Case("pow_squares", lambda x: x**2, [X]),
     Case("pow_root", lambda x: x**0.5, [POSITIVE]),
