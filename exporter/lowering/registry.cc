@@ -12,6 +12,7 @@ const std::vector<const Family*>& Families() {
       &kActivation,
       &kArithmetic,
       &kMath,
+      &kTrigonometry,
       &kCompare,
       &kLinear,
       &kConv,
