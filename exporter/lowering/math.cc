@@ -252,6 +252,12 @@ Val Expm1(Builder& b, Val x) {
   return b.Where(same, x, b.Where(near_one, corrected, rest));
 }
 
+Val LogOnePlusExp(Builder& b, Val x) {
+  if (x.dtype() != DType::kFloat64) return b.Unary("Softplus", x);
+  const Val small = b.Unary("Exp", b.Unary("Neg", b.Unary("Abs", x)));
+  return b.Add(b.Max(x, b.Scalar(0, x.dtype())), Log1p(b, small));
+}
+
 Val Lerp(Builder& b, Val start, Val end, Val weight) {
   const auto constant = [&](double value) { return b.Scalar(value, start.dtype()); };
   const Val distance = b.Sub(end, start);
