@@ -112,14 +112,23 @@ bool SameForm(const Item& a, const Item& b) {
                                         b.items.end(), SameForm);
 }
 
-// Below opset 11 ONNX takes a size that a branch knows for that of the result.
-bool FitsBelow11(Op& op, const Vals& branch, const std::vector<OutputType>& types) {
+// Whether one size is known not to be the other at all times.
+bool Differ(const Dim& a, const Dim& b) {
+  return (a.is_number() || b.is_number()) && !a.is_unknown() && !b.is_unknown() && !a.Equals(b);
+}
+
+// Below opset 11 both branches give a result of one size, and ONNX takes one that a branch knows for
+// that of the result.
+bool FitsBelow11(Op& op, const Vals& branch, const Vals& other, const std::vector<OutputType>& types) {
   for (size_t i = 0; i < types.size() && op.b.opset() < 11; ++i) {
-    if (!types[i].shape || !branch[i].has_shape()) continue;
-    const int rank = std::min(branch[i].rank(), static_cast<int>(types[i].shape->size()));
+    if (!types[i].shape || !branch[i].has_shape() || !other[i].has_shape()) continue;
+    const int rank = std::min({branch[i].rank(), other[i].rank(),
+                               static_cast<int>(types[i].shape->size())});
     for (int axis = 0; axis < rank; ++axis) {
-      const Dim &size = branch[i].shape()[axis], &result = (*types[i].shape)[axis];
-      if (!op.Require(!size.is_number() || result.is_unknown() || size.Equals(result),
+      const Dim &a = branch[i].shape()[axis], &b = other[i].shape()[axis];
+      const Dim& result = (*types[i].shape)[axis];
+      if (!op.Require(!Differ(a, b) && !(a.is_number() && Differ(a, result)) &&
+                          !(b.is_number() && Differ(b, result)),
                       "a branch that gives a tensor of another size needs opset 11")) {
         return false;
       }
@@ -150,8 +159,7 @@ void If(Op& op) {
     AppendTypes(a, op.OutType(i), &types);
   }
   if (types.empty() || !HasForm(op, then_branch.vals)) return;
-  if (!FitsBelow11(op, then_branch.vals, types)) return;
-  if (!FitsBelow11(op, else_branch.vals, types)) return;
+  if (!FitsBelow11(op, then_branch.vals, else_branch.vals, types)) return;
   const Vals outputs = op.b.OpN(
       "If", {condition}, {{"then_branch", then_branch.graph}, {"else_branch", else_branch.graph}},
       types.size(), types);

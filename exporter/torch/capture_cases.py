@@ -288,7 +288,7 @@ def one_of_the_rows(x: Tensor):
     return x.unbind(0)[1]
 
 
-@case((X, torch.tensor(2)), forms=SCRIPT, refused="one of several lists or dicts")
+@case((X, torch.tensor(2)), forms=SCRIPT)
 def written_list_of_a_branch(x: Tensor, n: Tensor):
     first = [x]
     second = [x * 2]
@@ -310,7 +310,7 @@ def written_list_of_a_branch_alone(x: Tensor, n: Tensor):
     return torch.cat(chosen)
 
 
-@case((X, 1), forms=SCRIPT, refused="one of several lists or dicts")
+@case((X, 1), forms=SCRIPT)
 def written_list_of_a_dict(x: Tensor, n: int):
     first = [x]
     second = [x * 2]
@@ -319,15 +319,25 @@ def written_list_of_a_dict(x: Tensor, n: int):
     return len(first), len(second)
 
 
-@case((X, 2), forms=SCRIPT, refused="one of several lists or dicts")
+@case((X, 2), forms=SCRIPT, refused="each iteration makes anew")
 def written_list_of_a_loop(x: Tensor, n: int):
     first = [x]
     second = [x * 2]
-    carried = first
     for i in range(n):
-        carried[0] = carried[0] + 1
-        carried = second
+        first = [x * i]
+        second = first
+    second[0] = x * 5
     return first[0], second[0]
+
+
+@case((X, 2), forms=SCRIPT, refused="into a list whose length only the run tells")
+def written_list_in_a_dynamic_list(x: Tensor, n: int):
+    row = [x]
+    rows: List[List[Tensor]] = []
+    for i in range(n):
+        rows.append(row)
+    row[0] = x + 5
+    return rows[0][0]
 
 
 @case((X, torch.tensor(2)), forms=SCRIPT, refused="order of keys")

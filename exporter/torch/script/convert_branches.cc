@@ -9,9 +9,9 @@
 
 namespace rules_onnx::script {
 
-// Converts an inner block into a block of its own; whatever it changed of outer items is undone
-// and handed back.
-Converter::Branch Converter::ConvertInner(const JitBlock* block) {
+// Converts one side into a block of its own; whatever it changed of outer items is undone and
+// handed back.
+Converter::Branch Converter::ConvertInner(const Side& side) {
   Branch branch;
   branch.block = std::make_unique<ir::Block>();
   ir::Block* const outer = block_;
@@ -27,9 +27,9 @@ Converter::Branch Converter::ConvertInner(const JitBlock* block) {
     block_ = outer;
   };
   try {
-    branch.raises = ConvertBlock(block);
+    branch.raises = side.convert();
     if (!branch.raises) {
-      for (const JitValue* output : block->outputs()) branch.outputs.push_back(At(output));
+      for (const JitValue* result : side.results) branch.outputs.push_back(At(result));
     }
   } catch (...) {
     leave();
@@ -40,42 +40,71 @@ Converter::Branch Converter::ConvertInner(const JitBlock* block) {
 }
 
 bool Converter::ConvertIf(const JitNode* node) {
-  const ItemRef condition = At(node->input(0));
-  const auto follow = [&](const JitBlock* block) {
-    if (ConvertBlock(block)) return true;
+  const auto side = [&](const JitBlock* block) {
+    return Side{[this, block] { return ConvertBlock(block); },
+                {block->outputs().begin(), block->outputs().end()}};
+  };
+  return ConvertBranches(node, node, At(node->input(0)), side(node->blocks()[0]),
+                         side(node->blocks()[1]));
+}
+
+// True if the program raises on both sides, or on the one that is known to be taken. `chooser`: the
+// If that another form of the program can do without.
+bool Converter::ConvertBranches(const JitNode* node, const JitNode* chooser,
+                                const ItemRef& condition, const Side& first, const Side& second) {
+  const auto define = [&](size_t i, const ItemRef& item, bool untrusted) {
+    Define(node->outputs()[i], item);
+    if (untrusted) untrusted_values_.insert(node->outputs()[i]);
+  };
+  const auto follow = [&](const Side& side) {
+    if (side.convert()) return true;
     for (size_t i = 0; i < node->outputs().size(); ++i) {
-      Define(node->outputs()[i], At(block->outputs()[i]));
-      if (untrusted_values_.count(block->outputs()[i])) {
-        untrusted_values_.insert(node->outputs()[i]);
-      }
+      define(i, At(side.results[i]), untrusted_values_.count(side.results[i]) > 0);
     }
     return false;
   };
-  if (const auto known = ConstantBool(condition)) return follow(node->blocks()[*known ? 0 : 1]);
+  if (const auto known = ConstantBool(condition)) return follow(*known ? first : second);
   const bool untrusted = Untrusted(node);
+  const auto convert = [&](const Side& side, bool decided) {
+    const auto outer = decided_;
+    decided_[condition->value()] = decided;
+    const auto restore = [&] { decided_ = outer; };
+    try {
+      Branch branch = ConvertInner(side);
+      restore();
+      return branch;
+    } catch (...) {
+      restore();
+      throw;
+    }
+  };
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     try {
-      Branch a = ConvertInner(node->blocks()[0]);
-      Branch b = ConvertInner(node->blocks()[1]);
-      if (a.raises && b.raises) return true;
-      if (a.raises || b.raises) {
+      Merge merge;
+      merge.node = node;
+      merge.chooser = chooser;
+      merge.condition = ToArg(*condition);
+      merge.a = convert(first, true);
+      merge.b = convert(second, false);
+      if (merge.a.raises && merge.b.raises) return true;
+      if (merge.a.raises || merge.b.raises) {
         Warn(node, "dropped-check",
              "a check that depends on the inputs is dropped: the exported model does not raise");
-        return follow(node->blocks()[a.raises ? 1 : 0]);
+        return follow(merge.a.raises ? second : first);
       }
-      AddPoint(node, DynamicPoint::Kind::kCondition);
-      auto emitted = graph_.NewNode("prim::If", {{"cond", ToArg(*condition)}});
+      if (node->kind() == c10::prim::If) AddPoint(node, DynamicPoint::Kind::kCondition);
+      merge.emitted = graph_.NewNode("prim::If", {{"cond", merge.condition}});
       std::vector<ItemRef> outputs;
       for (size_t i = 0; i < node->outputs().size(); ++i) {
-        RequireUnshared(node, *a.outputs[i], *b.outputs[i], {node->outputs()[i]});
-        outputs.push_back(MergeItems(node, a.outputs[i], b.outputs[i], &a, &b, emitted.get()));
-        const bool inner = untrusted_values_.count(node->blocks()[0]->outputs()[i]) > 0 ||
-                           untrusted_values_.count(node->blocks()[1]->outputs()[i]) > 0;
-        if (untrusted || inner) untrusted_values_.insert(node->outputs()[i]);
+        outputs.push_back(MergeItems(&merge, merge.a.outputs[i], merge.b.outputs[i]));
       }
-      MergeChanges(node, &a, &b, emitted.get());
-      PlaceIf(node, emitted.get(), &a, &b);
-      for (size_t i = 0; i < outputs.size(); ++i) Define(node->outputs()[i], outputs[i]);
+      MergeChanges(&merge);
+      PlaceIf(&merge);
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        define(i, outputs[i],
+               untrusted || untrusted_values_.count(first.results[i]) > 0 ||
+                   untrusted_values_.count(second.results[i]) > 0);
+      }
       return false;
     } catch (const NeedsValue& needs) {
       MakeValue(node, needs.item);
@@ -84,95 +113,104 @@ bool Converter::ConvertIf(const JitNode* node) {
   Fail(node, "has branches that cannot be brought together");
 }
 
-void Converter::PlaceIf(const JitNode* node, ir::Node* emitted, Branch* a, Branch* b) {
-  ir::Node* placed = Emit(node, "prim::If", std::move(emitted->args));
-  placed->outputs = std::move(emitted->outputs);
-  placed->blocks.push_back(std::move(a->block));
-  placed->blocks.push_back(std::move(b->block));
+void Converter::PlaceIf(Merge* merge) {
+  ir::Node* placed = Emit(merge->node, "prim::If", std::move(merge->emitted->args));
+  placed->outputs = std::move(merge->emitted->outputs);
+  placed->blocks.push_back(std::move(merge->a.block));
+  placed->blocks.push_back(std::move(merge->b.block));
 }
 
 // Of two tensors that an If gives.
-void Converter::RequireOneType(const JitNode* node, const ir::Type& a, const ir::Type& b) {
+void Converter::RequireOneType(const Merge& merge, const ir::Type& a, const ir::Type& b) {
   if (!a.is_tensor() || !b.is_tensor()) return;
-  const bool dtypes = a.dtype != b.dtype && a.dtype != ir::DType::kUndefined &&
-                      b.dtype != ir::DType::kUndefined;
+  const bool dtypes =
+      a.dtype != b.dtype && a.dtype != ir::DType::kUndefined && b.dtype != ir::DType::kUndefined;
   const bool ranks = a.shape && b.shape && a.shape->size() != b.shape->size();
-  if (dtypes || ranks) Restructure(node);
+  if (dtypes || ranks) Restructure(merge.chooser);
   if (dtypes) {
-    Fail(node, "gives tensors of different dtypes in its two branches, up to a result of the program "
-               "or of a loop's body: in ONNX it has one");
-  }
-}
-
-// Of two items one of which the run chooses: a container is copied then, and must be no one else's.
-void Converter::RequireUnshared(const JitNode* node, const Item& a, const Item& b,
-                                const torch::jit::ValueSet& names) const {
-  if (!aliases_ || SameContent(a, b) || !(a.is_container() || b.is_container())) return;
-  if (IsSharedLater(*aliases_, node, names)) {
-    Fail(node, "takes one of several lists or dicts, as the inputs decide, which is written to and "
-               "read under another name; copy it first");
+    Fail(merge.node,
+         "gives tensors of different dtypes in its two branches, up to a result of the "
+         "program or of a loop's body: in ONNX it has one");
   }
 }
 
 // Asks for the program in another form, unless it was found that there is none.
 void Converter::Restructure(const JitNode* node) const {
+  if (node->kind() != c10::prim::If && node->kind() != c10::prim::Loop) return;
   if (!input_.as_it_is.count(node)) throw NeedsRestructuring{node};
 }
 
-// One item for two branches' results; where they differ, a result of the emitted If.
-ItemRef Converter::MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b,
-                              Branch* branch_a, Branch* branch_b, ir::Node* emitted) {
-  const auto merge = [&](const ItemRef& left, const ItemRef& right) {
-    return MergeItems(node, left, right, branch_a, branch_b, emitted);
-  };
-  if (a->content.unset && a->is_none()) return b->is_none() ? b : merge(Filler(node, b), b);
-  if (b->content.unset && b->is_none()) return a->is_none() ? a : merge(a, Filler(node, a));
-  if (SameContent(*a, *b)) return a;
-  const auto merged_leaf = [&](ir::Arg left, ir::Arg right) {
-    const ir::Type left_type = TypeOfArg(left), right_type = TypeOfArg(right);
-    if (!a->content.unset && !b->content.unset) RequireOneType(node, left_type, right_type);
-    ir::Value* output = graph_.NewValue(a->content.unset   ? right_type
-                                        : b->content.unset ? left_type
-                                                           : JoinTypes(left_type, right_type));
-    emitted->outputs.push_back(output);
-    branch_a->block->results.push_back(std::move(left));
-    branch_b->block->results.push_back(std::move(right));
-    return Leaf(output);
-  };
-  if (a->is_entry() != b->is_entry()) return merge(Entry(node, a, b), Entry(node, b, a));
+// One item for two branches' results; where they differ, a result of the If.
+ItemRef Converter::MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b) {
+  const JitNode* node = merge->node;
+  if (a == b) return a;
+  if (a->content.unset && a->is_none()) {
+    return b->is_none() ? b : MergeItems(merge, Filler(node, b), b);
+  }
+  if (b->content.unset && b->is_none()) {
+    return a->is_none() ? a : MergeItems(merge, a, Filler(node, a));
+  }
+  if (MustChoose(merge, a, b)) return MergeChoices(merge, a, b);
+  if (a->is_entry() != b->is_entry()) {
+    return MergeItems(merge, Entry(node, a, b), Entry(node, b, a));
+  }
+  if (a->is_leaf() && b->is_leaf() && SameContent(*a, *b)) return a;
   if (a->is_none() || b->is_none() || a->is_optional() != b->is_optional()) {
-    return merge(Optional(node, a, b), Optional(node, b, a));
+    return MergeItems(merge, Optional(node, a, b), Optional(node, b, a));
   }
-  if (a->is_leaf() && b->is_leaf()) return merged_leaf(a->content.leaf, b->content.leaf);
-  if (SameStructure(*a, *b) && a->kind() != Item::Kind::kObject) {
-    ItemRef merged = NewLike(*a);
-    merged->content.unordered = a->content.unordered || b->content.unordered;
-    for (size_t i = 0; i < a->content.items.size(); ++i) {
-      merged->content.items.push_back(MergeItems(node, a->content.items[i], b->content.items[i],
-                                                 branch_a, branch_b, emitted));
-    }
-    return merged;
-  }
+  if (a->is_leaf() && b->is_leaf()) return MergeLeaves(merge, a, b);
+  const bool parts = a->kind() == b->kind() && a->content.keys == b->content.keys &&
+                     a->content.items.size() == b->content.items.size();
+  if (parts && a->kind() != Item::Kind::kObject) return MergeParts(merge, a, b);
   const auto sequence = [](const Item& item) {
     return item.is_list() || (item.is_value() && item.value()->type.is_list());
   };
   if (sequence(*a) && sequence(*b)) {
-    const auto value_in = [&](const ItemRef& item, Branch* branch) {
-      ir::Block* const outer = block_;
-      block_ = branch->block.get();
+    const auto value_in = [&](const ItemRef& item, const Branch& branch) {
+      ir::Block* const outer = std::exchange(block_, branch.block.get());
       ir::Value* value = ListValue(node, item);
       block_ = outer;
-      return value;
+      return Leaf(value);
     };
-    return merged_leaf(value_in(a, branch_a), value_in(b, branch_b));
+    return MergeLeaves(merge, value_in(a, merge->a), value_in(b, merge->b));
   }
+  if (a->has_identity() && b->has_identity() && !merge->copies) return MergeChoices(merge, a, b);
   Fail(node, "gives values of different structure in its two branches");
 }
 
+ItemRef Converter::MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b) {
+  ItemRef merged = NewLike(*a);
+  merged->content.unordered = a->content.unordered || b->content.unordered;
+  for (size_t i = 0; i < a->content.items.size(); ++i) {
+    merged->content.items.push_back(MergeItems(merge, a->content.items[i], b->content.items[i]));
+  }
+  return merged->content.items == a->content.items ? a : merged;
+}
+
+ItemRef Converter::MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b) {
+  if (ConstantBool(a) == true && ConstantBool(b) == false) return Leaf(merge->condition);
+  const ir::Type left = TypeOfItem(*a), right = TypeOfItem(*b);
+  if (!a->content.unset && !b->content.unset) RequireOneType(*merge, left, right);
+  // What nothing reads is of another size, perhaps: a run allocates by the sizes that are stated.
+  const bool joined = left.kind == right.kind && left.dtype == right.dtype;
+  ir::Value* output = graph_.NewValue(joined || (!a->content.unset && !b->content.unset)
+                                          ? JoinTypes(left, right)
+                                          : (a->content.unset ? right : left));
+  merge->emitted->outputs.push_back(output);
+  merge->a.block->results.push_back(a->content.leaf);
+  merge->b.block->results.push_back(b->content.leaf);
+  return Leaf(output);
+}
+
 ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
-  if (like->is_constant() || like->kind() == Item::Kind::kObject) return like;
+  // A list that is there already saves a choice.
+  if (like->is_constant() || (like->has_identity() && IsOuter(*like))) return like;
+  if (like->kind() == Item::Kind::kObject || like->is_choice()) {
+    Fail(node, "gives an object in one branch only");
+  }
   if (!like->is_leaf()) {
     ItemRef whole = NewLike(*like);
+    whole->content.unset = like->has_identity();
     for (const ItemRef& part : like->content.items) {
       whole->content.items.push_back(Filler(node, part));
     }
@@ -183,7 +221,11 @@ ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
     case ir::Type::Kind::kBool: return Unset(false);
     case ir::Type::Kind::kInt: return Unset(int64_t{0});
     case ir::Type::Kind::kFloat: return Unset(0.0);
-    case ir::Type::Kind::kList: return ListOf({});
+    case ir::Type::Kind::kList: {
+      ItemRef list = ListOf({});
+      list->content.unset = true;
+      return list;
+    }
     case ir::Type::Kind::kTensor: break;
     default: Fail(node, "gives a value in one branch only");
   }
@@ -216,31 +258,32 @@ Item::Content Converter::ContentAfter(const Branch& branch, const ItemRef& item)
 }
 
 // Outer items that a branch changed get what holds after the If.
-void Converter::MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted) {
+void Converter::MergeChanges(Merge* merge) {
   std::vector<ItemRef> items;
-  for (const Branch* branch : {a, b}) {
+  for (const Branch* branch : {&merge->a, &merge->b}) {
     for (const auto& [item, content] : branch->changed) {
       if (std::find(items.begin(), items.end(), item) == items.end()) items.push_back(item);
     }
   }
   std::vector<std::pair<ItemRef, Item::Content>> merged;
   for (const ItemRef& item : items) {
-    Item::Content left = ContentAfter(*a, item), right = ContentAfter(*b, item);
+    Item::Content left = ContentAfter(merge->a, item), right = ContentAfter(merge->b, item);
     if (item->is_list() && left.items.size() != right.items.size()) throw NeedsValue{item};
-    if (!(left.keys == right.keys)) MergeKeys(node, &left, &right);
+    if (!(left.keys == right.keys)) MergeKeys(merge->node, &left, &right);
     Item::Content result = left;
     result.unordered = left.unordered || right.unordered;
     for (size_t i = 0; i < left.items.size(); ++i) {
-      result.items[i] = MergeItems(node, left.items[i], right.items[i], a, b, emitted);
+      result.items[i] = MergeItems(merge, left.items[i], right.items[i]);
     }
     for (const Item::Content* side : {&left, &right}) {
       for (const auto& [name, unused] : side->attributes) {
-        if (result.attributes.count(name) && side == &right && left.attributes.count(name)) continue;
-        const ItemRef from_a = left.attributes.count(name) ? left.attributes[name]
-                                                           : Attribute(item, name);
-        const ItemRef from_b = right.attributes.count(name) ? right.attributes[name]
-                                                            : Attribute(item, name);
-        result.attributes[name] = MergeItems(node, from_a, from_b, a, b, emitted);
+        if (result.attributes.count(name) && side == &right && left.attributes.count(name))
+          continue;
+        const ItemRef from_a =
+            left.attributes.count(name) ? left.attributes[name] : Attribute(item, name);
+        const ItemRef from_b =
+            right.attributes.count(name) ? right.attributes[name] : Attribute(item, name);
+        result.attributes[name] = MergeItems(merge, from_a, from_b);
       }
     }
     merged.emplace_back(item, std::move(result));

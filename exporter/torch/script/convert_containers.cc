@@ -44,7 +44,7 @@ std::optional<int64_t> IntOf(const ItemRef& item) {
 bool AllConstant(const Item& item) {
   if (item.is_leaf()) return item.is_constant();
   if (item.kind() == Item::Kind::kObject || item.kind() == Item::Kind::kDict ||
-      item.is_optional()) {
+      item.is_optional() || item.is_choice()) {
     return false;
   }
   return std::all_of(item.content.items.begin(), item.content.items.end(),
@@ -116,7 +116,7 @@ bool Converter::ConvertStructure(const JitNode* node) {
       const auto index = IntOf(At(node->input(1)));
       if (tuple->is_leaf() || !index) return false;
       const auto position = Position(*index, tuple->content.items.size());
-      if (!position) Fail(node, "is out of range");
+      if (!position) FailAsProgram(node, "is out of range");
       Define(node->output(), tuple->content.items[*position]);
       return true;
     }
@@ -186,7 +186,7 @@ bool Converter::ConvertListOperator(const JitNode* node) {
       return true;
     }
     const auto position = Position(*index, items.size());
-    if (!position) Fail(node, absl::StrCat("takes item ", *index, " of ", items.size()));
+    if (!position) FailAsProgram(node, absl::StrCat("takes item ", *index, " of ", items.size()));
     return done(items[*position]);
   }
   if (op == "aten::slice" && list->is_list()) {
@@ -238,7 +238,7 @@ bool Converter::ConvertListOperator(const JitNode* node) {
   const bool by_index = op == "aten::pop" || op == "aten::Delete" || op == "aten::_set_item";
   if (by_index && IntOf(input(1))) {
     const auto position = Position(*IntOf(input(1)), items.size());
-    if (!position) Fail(node, "is out of range");
+    if (!position) FailAsProgram(node, "is out of range");
     const ItemRef at = items[*position];
     if (op == "aten::_set_item") {
       changed()[*position] = input(2);
@@ -248,6 +248,7 @@ bool Converter::ConvertListOperator(const JitNode* node) {
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(*position));
     return done(at);
   }
+  if (op == "aten::_set_item" && SetAtUnknown(node, list)) return done(list);
   if (op == "aten::insert" && IntOf(input(1))) {
     const auto size = static_cast<int64_t>(items.size());
     int64_t at = *IntOf(input(1));
@@ -261,8 +262,9 @@ bool Converter::ConvertListOperator(const JitNode* node) {
 
 // `list[i]` with an index that is known at run time only.
 void Converter::MakeReadable(const JitNode* node, const ItemRef& list) {
-  for (size_t i = 1; list->is_list() && i < list->content.items.size(); ++i) {
-    RequireUnshared(node, *list->content.items[i - 1], *list->content.items[i], {node->output()});
+  if (const ItemRef item = PickShared(node, list, At(node->input(1)))) {
+    Define(node->output(), item);
+    return;
   }
   ir::Node* emitted =
       Emit(node, absl::StrCat("aten::__getitem__.", node->schema().overload_name()),

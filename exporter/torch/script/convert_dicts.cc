@@ -100,15 +100,19 @@ void Converter::MergeKeys(const JitNode* node, Item::Content* left, Item::Conten
 }
 
 ItemRef Converter::Select(const JitNode* node, const ItemRef& condition, const ItemRef& a,
-                          const ItemRef& b) {
+                          const ItemRef& b, bool copies) {
   if (const auto known = ConstantBool(condition)) return *known ? a : b;
-  RequireUnshared(node, *a, *b, {node->outputs().begin(), node->outputs().end()});
-  Branch left, right;
-  left.block = std::make_unique<ir::Block>();
-  right.block = std::make_unique<ir::Block>();
-  auto emitted = graph_.NewNode("prim::If", {{"cond", ToArg(*condition)}});
-  ItemRef merged = MergeItems(node, a, b, &left, &right, emitted.get());
-  if (!emitted->outputs.empty()) PlaceIf(node, emitted.get(), &left, &right);
+  Merge merge;
+  merge.node = merge.chooser = node;
+  merge.condition = ToArg(*condition);
+  merge.copies = copies;
+  merge.emitted = graph_.NewNode("prim::If", {{"cond", merge.condition}});
+  for (auto [branch, item] : {std::pair(&merge.a, a), std::pair(&merge.b, b)}) {
+    branch->block = std::make_unique<ir::Block>();
+    branch->outputs = {item};
+  }
+  ItemRef merged = MergeItems(&merge, a, b);
+  if (!merge.emitted->outputs.empty()) PlaceIf(&merge);
   return merged;
 }
 
@@ -270,7 +274,7 @@ bool Converter::ConvertKeyOperator(const JitNode* node, const ItemRef& dict) {
   const bool removes = op == "aten::pop" || op == "aten::Delete";
   if (!removes && op != "aten::__getitem__") return false;
   if (item == nullptr && (otherwise == nullptr || !removes)) {
-    Fail(node, "asks a dict for a key that it does not hold");
+    FailAsProgram(node, "asks a dict for a key that it does not hold");
   }
   const ItemRef value = otherwise == nullptr ? ValueOf(item) : or_else(otherwise);
   if (removes && at) {

@@ -125,6 +125,8 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
       graph_.output_names.push_back(path);
       return;
     }
+    case Item::Kind::kChoice:
+      return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path);
     case Item::Kind::kObject:
       graph_.dropped_outputs.push_back({path, "an object"});
       return;

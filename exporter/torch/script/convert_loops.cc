@@ -22,14 +22,6 @@ bool KeepsLength(const Item& list, const Item::Content& after) {
   return after.kind == Item::Kind::kList && after.items.size() == list.content.items.size();
 }
 
-// The item as it is now, whatever becomes of it. Objects stand for themselves.
-ItemRef Snapshot(const ItemRef& item) {
-  if (item->kind() == Item::Kind::kObject) return item;
-  auto copy = std::make_shared<Item>(*item);
-  for (ItemRef& part : copy->content.items) part = Snapshot(part);
-  return copy;
-}
-
 }  // namespace
 
 bool Converter::ConvertLoop(const JitNode* node) {
@@ -84,109 +76,6 @@ bool Converter::Unroll(const JitNode* node, std::vector<ItemRef>* state, ItemRef
   }
 }
 
-// A parameter of the loop's body for each leaf of what is carried.
-ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, ir::Block* body,
-                             ir::Arg::List* carried) {
-  if (initial->kind() == Item::Kind::kObject) return initial;
-  if (initial->is_leaf()) {
-    ir::Value* param = graph_.NewValue(JoinTypes(TypeOfItem(*initial), seen));
-    body->params.push_back(param);
-    carried->push_back(initial->content.leaf);
-    return Leaf(param);
-  }
-  ItemRef whole = NewLike(*initial);
-  for (size_t i = 0; i < initial->content.items.size(); ++i) {
-    ir::Type part;
-    if (initial->is_optional()) {
-      const ir::Type none = i == 1 && seen.kind == ir::Type::Kind::kOptional ? seen.elements[0]
-                                                                            : ir::Type();
-      whole->content.items.push_back(LoopParam(initial->content.items[i], none, body, carried));
-      continue;
-    }
-    if (initial->is_list() && seen.elements.size() == 1) part = seen.elements[0];
-    if (!initial->is_list() && i < seen.elements.size()) part = seen.elements[i];
-    whole->content.items.push_back(LoopParam(initial->content.items[i], part, body, carried));
-  }
-  return whole;
-}
-
-// Adds the body's results for one carried item. False if a list had to become a value first, so
-// that the body must be converted again.
-bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const ItemRef& initial,
-                              const ItemRef& result, ir::Block* body) {
-  if (result->content.unset && result->is_none()) {
-    return CarriedResult(node, param, initial, Filler(node, param), body);
-  }
-  if (param->is_entry() && !result->is_entry()) {
-    return CarriedResult(node, param, initial, Entry(node, result, param), body);
-  }
-  if (param->is_optional() && !result->is_optional()) {
-    return CarriedResult(node, param, initial, Optional(node, result, param), body);
-  }
-  if (param->kind() == Item::Kind::kObject) {
-    if (param != result) Fail(node, "carries different objects");
-    return true;
-  }
-  if (param->is_leaf() && result->is_leaf()) {
-    const ir::Type before = TypeOfItem(*initial), after = TypeOfItem(*result);
-    const bool tensors = before.is_tensor() && after.is_tensor() && !initial->content.unset;
-    if (tensors && before.dtype != ir::DType::kUndefined && before.dtype != after.dtype) {
-      Restructure(node);
-      Fail(node, "carries a tensor whose dtype goes on changing: in ONNX it keeps one");
-    }
-    body->results.push_back(result->content.leaf);
-    return true;
-  }
-  if (param->is_value() && param->value()->type.is_list() && result->is_list()) {
-    ir::Block* const outer = block_;
-    block_ = body;
-    body->results.push_back(ir::Arg(ListValue(node, result)));
-    block_ = outer;
-    return true;
-  }
-  if (param->is_list() && !SameStructure(*param, *result)) {
-    MakeValue(node, initial);
-    return false;
-  }
-  if (!SameStructure(*param, *result)) Fail(node, "carries a value that changes its structure");
-  for (size_t i = 0; i < param->content.items.size(); ++i) {
-    if (!CarriedResult(node, param->content.items[i], initial->content.items[i],
-                       result->content.items[i], body)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-ItemRef Converter::LoopOutput(const ItemRef& param, const std::vector<ir::Type>& result_types,
-                              size_t* next, ir::Node* emitted) {
-  if (param->kind() == Item::Kind::kObject) return param;
-  if (param->is_leaf()) {
-    // After no iteration it is the initial value, after some a result.
-    ir::Value* output =
-        graph_.NewValue(JoinTypes(param->value()->type, result_types[(*next)++]));
-    emitted->outputs.push_back(output);
-    return Leaf(output);
-  }
-  ItemRef whole = NewLike(*param);
-  for (const ItemRef& part : param->content.items) {
-    whole->content.items.push_back(LoopOutput(part, result_types, next, emitted));
-  }
-  return whole;
-}
-
-bool Converter::FitInitial(const JitNode* node, const ItemRef& result, ItemRef* initial) {
-  const ItemRef before = *initial;
-  if (before->is_optional() || (result->content.unset && result->is_none())) return false;
-  if (before->content.unset && before->is_none()) {
-    if (result->is_none()) return false;
-    *initial = Filler(node, result);
-  } else if (before->is_none() != result->is_none() || result->is_optional()) {
-    *initial = Optional(node, before, result);
-  }
-  return *initial != before;
-}
-
 ItemRef Converter::SlotItem(const Slot& slot) {
   if (slot.holder->kind() == Item::Kind::kObject) return Attribute(slot.holder, slot.attribute);
   return slot.holder->content.items[slot.index];
@@ -205,14 +94,17 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
                                    const ItemRef& condition, int64_t done) {
   const std::vector<int> inside = LoopContexts(node, done);
   AddPoint(node, DynamicPoint::Kind::kLoop);
-  const JitBlock* body = node->blocks()[0];
-  for (size_t i = 0; i < state.size(); ++i) {
-    const JitValue* param = body->inputs()[i + 1];
-    if (body->outputs()[i + 1] == param) continue;
-    RequireUnshared(node, *state[i], *Leaf(ir::Arg()), {param, node->outputs()[i]});
-  }
   LoopPlan plan;
   plan.state = std::move(state);
+  const auto sharing = SharingAfter(node, plan.state);
+  const std::function<void(const ItemRef&)> keep = [&](const ItemRef& item) {
+    if (item->has_identity() && !item->is_choice() && sharing->KeepsIdentity(*item)) {
+      plan.kept.insert(item.get());
+      return;
+    }
+    for (const ItemRef& part : item->content.items) keep(part);
+  };
+  for (const ItemRef& item : plan.state) keep(item);
   for (int i = 0; i < kMaxAttempts; ++i) {
     DropSlotsOfValues(&plan);
     LoopAttempt attempt;
@@ -271,15 +163,16 @@ void Converter::AddLoopParams(const JitNode* node, const std::vector<int>& insid
         typing_.TypeOf(body->inputs()[i + 1], inside, Typing::Hints(), false);
     const ItemRef param = plan.invariant.count(i) || initial->is_none()
                               ? initial
-                              : LoopParam(initial, seen, &attempt->head, &attempt->carried);
+                              : LoopParam(initial, seen, plan, attempt);
     Define(body->inputs()[i + 1], param);
-    attempt->params.push_back(Snapshot(param));
+    attempt->state_items.push_back(param);
+    attempt->params.push_back(Snapshot(param, attempt));
   }
   for (size_t s = 0; s < plan.slots.size(); ++s) {
     attempt->slot_initials.push_back(SlotItem(plan.slots[s]));
-    attempt->slot_items.push_back(LoopParam(attempt->slot_initials[s], plan.slot_types[s],
-                                            &attempt->head, &attempt->carried));
-    attempt->slot_params.push_back(Snapshot(attempt->slot_items[s]));
+    attempt->slot_items.push_back(
+        LoopParam(attempt->slot_initials[s], plan.slot_types[s], plan, attempt));
+    attempt->slot_params.push_back(Snapshot(attempt->slot_items[s], attempt));
   }
   journals_.pop_back();
 }
@@ -312,6 +205,7 @@ bool Converter::TryLoop(const JitNode* node, const std::vector<int>& inside, int
   for (const Slot& slot : plan.slots) {
     attempt->slot_results.push_back(SlotResult(node, slot, attempt->branch));
   }
+  NoteShared(node, plan, attempt);
   restore();
   for (size_t s = 0; s < plan.slots.size(); ++s) {
     if (attempt->slot_results[s] != nullptr) continue;
@@ -339,10 +233,20 @@ bool Converter::ChangePlan(const JitNode* node, const LoopAttempt& attempt, Loop
     changed = AddSlots(node, item, after, &plan->slots) || changed;
   }
   plan->slot_types.resize(plan->slots.size());
+  for (size_t s = 0; s < attempt.slot_results.size(); ++s) {
+    ItemRef initial = attempt.slot_initials[s];
+    if (!FitInitial(node, attempt.slot_items[s], attempt.slot_results[s], attempt, plan, &initial)) {
+      continue;
+    }
+    SetSlot(plan->slots[s], initial);
+    changed = true;
+  }
   for (size_t i = 0; i < plan->state.size(); ++i) {
     const ItemRef& result = attempt.branch.outputs[i + 1];
-    changed = FitInitial(node, result, &plan->state[i]) || changed;
-    if (!plan->invariant.count(i) && SameContent(*attempt.params[i], *result)) {
+    if (plan->invariant.count(i)) continue;
+    if (FitInitial(node, attempt.state_items[i], result, attempt, plan, &plan->state[i])) {
+      changed = true;
+    } else if (IsInvariant(attempt.state_items[i], attempt.params[i], result, attempt)) {
       plan->invariant.insert(i);
       changed = true;
     }
@@ -357,13 +261,13 @@ bool Converter::AddLoopResults(const JitNode* node, const LoopPlan& plan, LoopAt
   block->results.push_back(ToArg(*branch.outputs[0]));
   for (size_t i = 0; i < plan.state.size(); ++i) {
     if (!plan.invariant.count(i) && !CarriedResult(node, attempt->params[i], plan.state[i],
-                                                   branch.outputs[i + 1], block)) {
+                                                   branch.outputs[i + 1], attempt)) {
       return false;
     }
   }
   for (size_t s = 0; s < plan.slots.size(); ++s) {
     if (!CarriedResult(node, attempt->slot_params[s], attempt->slot_initials[s],
-                       attempt->slot_results[s], block)) {
+                       attempt->slot_results[s], attempt)) {
       return false;
     }
   }
@@ -402,22 +306,26 @@ void Converter::EmitLoop(const JitNode* node, const ItemRef& condition, int64_t 
   for (size_t i = 0; i < plan.state.size(); ++i) {
     Define(node->outputs()[i], plan.invariant.count(i)
                                    ? plan.state[i]
-                                   : LoopOutput(attempt->params[i], result_types, &next, loop));
+                                   : LoopOutput(attempt->params[i], *attempt, result_types, &next,
+                                                loop));
     if (Untrusted(node)) untrusted_values_.insert(node->outputs()[i]);
   }
   for (size_t s = 0; s < plan.slots.size(); ++s) {
-    SetSlot(plan.slots[s], LoopOutput(attempt->slot_params[s], result_types, &next, loop));
+    SetSlot(plan.slots[s],
+            LoopOutput(attempt->slot_params[s], *attempt, result_types, &next, loop));
   }
 }
 
 // The body with its counter, which goes on from the iterations that were unrolled before it.
 Converter::Branch Converter::ConvertLoopBody(const JitNode* node, ir::Value* index, int64_t done) {
   const JitBlock* body = node->blocks()[0];
-  if (done == 0) return ConvertInner(body);
+  const Side side = {[&] { return ConvertBlock(body); },
+                     {body->outputs().begin(), body->outputs().end()}};
+  if (done == 0) return ConvertInner(side);
   auto add = graph_.NewNode("aten::add.int", {{"a", ir::Arg(index)}, {"b", done}});
   add->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
   Define(body->inputs()[0], Leaf(add->output()));
-  Branch branch = ConvertInner(body);
+  Branch branch = ConvertInner(side);
   branch.block->nodes.insert(branch.block->nodes.begin(), std::move(add));
   return branch;
 }
@@ -440,13 +348,12 @@ bool Converter::AddSlots(const JitNode* node, const ItemRef& item, const Item::C
   }
   bool added = false;
   for (size_t i = 0; item->is_list() && i < after.items.size(); ++i) {
-    if (SameContent(*after.items[i], *item->content.items[i])) continue;
+    if (IsSame(*after.items[i], *item->content.items[i])) continue;
     added = add({item, "", i}) || added;
   }
   for (const auto& [name, value] : after.attributes) {
     const auto before = item->content.attributes.find(name);
-    if (before != item->content.attributes.end() && SameContent(*before->second, *value)) continue;
-    if (value->kind() == Item::Kind::kObject) continue;
+    if (before != item->content.attributes.end() && IsSame(*before->second, *value)) continue;
     added = add({item, name, 0}) || added;
   }
   if (item->kind() == Item::Kind::kDict) {
@@ -455,7 +362,7 @@ bool Converter::AddSlots(const JitNode* node, const ItemRef& item, const Item::C
     for (size_t i = 0; i < before.items.size(); ++i) {
       const bool turns = changed.items[i]->is_entry() && !before.items[i]->is_entry();
       if (turns) before.items[i] = Entry(node, before.items[i], changed.items[i]);
-      if (turns || !SameContent(*changed.items[i], *before.items[i])) {
+      if (turns || !IsSame(*changed.items[i], *before.items[i])) {
         added = add({item, "", i}) || added;
       }
     }

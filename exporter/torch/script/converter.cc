@@ -121,6 +121,8 @@ bool Converter::ConvertBlock(const JitBlock* block) {
 
 // True if the program raises here.
 bool Converter::ConvertNode(const JitNode* node) {
+  bool raises = false;
+  if (ConvertChosen(node, &raises)) return raises;
   switch (node->kind()) {
     case prim::RaiseException:
       return true;
@@ -241,7 +243,7 @@ ir::Node* Converter::Emit(const JitNode* origin, std::string op,
 ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
                                 const c10::Argument& argument) {
   if (IsPlacement(argument)) return ir::Arg();
-  const ItemRef& item = At(node->input(index));
+  const ItemRef item = Resolved(node, At(node->input(index)));
   if (item->kind() == Item::Kind::kObject || item->kind() == Item::Kind::kDict) {
     Fail(node, absl::StrCat("takes ", item->kind() == Item::Kind::kDict ? "a dict" : "an object",
                             " as ", argument.name(), ", which the graph cannot hold"));
@@ -252,6 +254,10 @@ ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
   }
   if (item->is_list() && argument.alias_info() != nullptr && argument.alias_info()->isWrite()) {
     MakeValue(node, item);
+  }
+  if (index > 0 && At(node->input(0))->has_identity() && node->schema().is_mutable()) {
+    const bool takes_parts = node->input(index)->type()->isSubtypeOf(*node->input(0)->type());
+    RequireUnshared(node, takes_parts ? item->content.items : std::vector<ItemRef>{item}, {item});
   }
   const ir::Arg arg = ToArg(*item);
   if (IsDType(argument) && arg.is_int()) {
@@ -272,7 +278,7 @@ void Converter::EmitOperator(const JitNode* node) {
       const c10::Argument& argument = schema->arguments()[i];
       args.push_back({argument.name(), BindArgument(node, i, argument)});
     } else {
-      args.push_back({absl::StrCat("arg", i), ToArg(*At(node->input(i)))});
+      args.push_back({absl::StrCat("arg", i), ToArg(*Resolved(node, At(node->input(i))))});
     }
   }
   const std::string op = OpName(node);
@@ -452,10 +458,18 @@ void Converter::AddPoint(const JitNode* node, DynamicPoint::Kind kind) {
   if (point_nodes_.insert(node).second) result_.points.push_back({node, kind});
 }
 
-void Converter::Fail(const JitNode* node, const std::string& message) const {
+absl::Status Converter::Error(const JitNode* node, const std::string& message) const {
   const std::string place = LocationText(LocationOf(node));
-  throw ConvertError{absl::UnimplementedError(absl::StrCat(
-      place, place.empty() ? "" : ": ", node->kind().toQualString(), " ", message))};
+  return absl::UnimplementedError(absl::StrCat(place, place.empty() ? "" : ": ",
+                                               node->kind().toQualString(), " ", message));
+}
+
+void Converter::Fail(const JitNode* node, const std::string& message) const {
+  throw ConvertError{Error(node, message)};
+}
+
+void Converter::FailAsProgram(const JitNode* node, const std::string& message) const {
+  throw RaisedError{{Error(node, message)}};
 }
 
 void Converter::Warn(const JitNode* node, const std::string& id, const std::string& message) {
@@ -516,8 +530,9 @@ void Converter::Mutate(const ItemRef& item) {
 
 ir::Value* Converter::ListValue(const JitNode* origin, const ItemRef& item) {
   if (item->is_value()) return item->value();
+  RequireUnshared(origin, item->content.items, {});
   ir::Type type = TypeOfItem(*item);
-  ir::Node* node = Emit(origin, "prim::ListConstruct", {{"items", ToArg(*item)}});
+  ir::Node* node = Emit(origin, "prim::ListConstruct", {{"items", ToArg(*Resolved(origin, item))}});
   node->outputs.push_back(graph_.NewValue(std::move(type)));
   return node->output();
 }

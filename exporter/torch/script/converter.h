@@ -4,6 +4,7 @@
 
 #include <torch/csrc/jit/ir/alias_analysis.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,6 +62,8 @@ absl::StatusOr<Conversion> Convert(const ConvertInput& input);
 struct ConvertError {
   absl::Status status;
 };
+// Where the program itself would raise an error.
+struct RaisedError : ConvertError {};
 
 class Converter {
  public:
@@ -83,6 +86,22 @@ class Converter {
     std::vector<std::pair<ItemRef, Item::Content>> changed;  // after; outside all is as before
     bool raises = false;
   };
+  // What takes the results of two branches together.
+  struct Merge {
+    const JitNode* node;    // for messages
+    const JitNode* chooser;  // the branch that another form of the program can do without
+    ir::Arg condition;
+    Branch a, b;
+    std::unique_ptr<ir::Node> emitted;  // the If
+    bool copies = false;  // nothing is written to afterwards
+    std::unique_ptr<Sharing> sharing_a, sharing_b;  // null until asked for
+    std::map<const Item*, ItemRef> lifted;  // what a branch made, as seen from outside
+  };
+  // One side of a branch: converts it, which is true if it raises, and where its results are then.
+  struct Side {
+    std::function<bool()> convert;
+    std::vector<const JitValue*> results;
+  };
   // Thrown where a branch or loop needs another form.
   struct NeedsRestructuring {
     const JitNode* node;
@@ -103,13 +122,18 @@ class Converter {
     std::set<size_t> invariant;        // of the state: what no iteration changes
     std::vector<Slot> slots;
     std::vector<ir::Type> slot_types;  // what an iteration leaves in them
+    std::set<const Item*> kept;        // lists and dicts that are carried as what they are, not copied
   };
   struct LoopAttempt {
     Branch branch;
     ir::Block head;  // has the body's parameters
     ir::Arg::List carried;
+    std::vector<ItemRef> state_items;
     // As they are before the body, which may append to a parameter or make it a value.
     std::vector<ItemRef> params, slot_params;
+    // Of a list or dict that is carried by copying, the parameter and what it was before: the initial.
+    std::map<const Item*, ItemRef> copied;
+    std::set<const Item*> shared;  // results that no copy can stand for
     std::vector<ItemRef> slot_initials, slot_items, slot_results;  // before, in, after the body
   };
 
@@ -125,6 +149,8 @@ class Converter {
   void AddDataSymbols(const JitNode* node);
   void DefineOutputs(const JitNode* node, ir::Node* emitted);
   [[noreturn]] void Fail(const JitNode* node, const std::string& message) const;
+  [[noreturn]] void FailAsProgram(const JitNode* node, const std::string& message) const;
+  absl::Status Error(const JitNode* node, const std::string& message) const;
   void Warn(const JitNode* node, const std::string& id, const std::string& message);
 
   // convert_io.cc: inputs and outputs of the program.
@@ -158,9 +184,9 @@ class Converter {
   void SetEntry(const ItemRef& dict, const ir::Arg& key, ItemRef value);
   // Gives both the keys that one of them has.
   void MergeKeys(const JitNode* node, Item::Content* left, Item::Content* right);
-  // `condition ? a : b`
+  // `condition ? a : b`; with `copies` it is only read.
   ItemRef Select(const JitNode* node, const ItemRef& condition, const ItemRef& a,
-                 const ItemRef& b);
+                 const ItemRef& b, bool copies = false);
   ItemRef Negated(const JitNode* origin, const ItemRef& truth);
   bool FoldConstants(const JitNode* node);
   void MakeReadable(const JitNode* node, const ItemRef& list);
@@ -190,29 +216,6 @@ class Converter {
   ir::Arg TripCount(const JitNode* node, int64_t done);
   void EmitLoop(const JitNode* node, const ItemRef& condition, int64_t done,
                 const LoopPlan& plan, LoopAttempt* attempt);
-  Branch ConvertInner(const JitBlock* block);
-  ItemRef MergeItems(const JitNode* node, const ItemRef& a, const ItemRef& b, Branch* branch_a,
-                     Branch* branch_b, ir::Node* emitted);
-  // An If of `emitted`'s arguments and outputs and the branches' blocks.
-  void PlaceIf(const JitNode* node, ir::Node* emitted, Branch* a, Branch* b);
-  void RequireOneType(const JitNode* node, const ir::Type& a, const ir::Type& b);
-  void Restructure(const JitNode* node) const;
-  void RequireUnshared(const JitNode* node, const Item& a, const Item& b,
-                       const torch::jit::ValueSet& names) const;
-  void MergeChanges(const JitNode* node, Branch* a, Branch* b, ir::Node* emitted);
-  // Stands for a value like this one that nothing reads.
-  ItemRef Filler(const JitNode* node, const ItemRef& like);
-  // What may be None: the item, or None in the form of what it is otherwise.
-  ItemRef Optional(const JitNode* node, const ItemRef& item, const ItemRef& like);
-  // True if the initial value had to take another form for what the loop makes of it.
-  bool FitInitial(const JitNode* node, const ItemRef& result, ItemRef* initial);
-  Item::Content ContentAfter(const Branch& branch, const ItemRef& item) const;
-  ItemRef LoopParam(const ItemRef& initial, const ir::Type& seen, ir::Block* body,
-                    ir::Arg::List* carried);
-  bool CarriedResult(const JitNode* node, const ItemRef& param, const ItemRef& initial,
-                     const ItemRef& result, ir::Block* body);
-  ItemRef LoopOutput(const ItemRef& param, const std::vector<ir::Type>& result_types,
-                     size_t* next, ir::Node* emitted);
   Branch ConvertLoopBody(const JitNode* node, ir::Value* index, int64_t done);
   bool AddSlots(const JitNode* node, const ItemRef& item, const Item::Content& after,
                 std::vector<Slot>* slots);
@@ -220,6 +223,61 @@ class Converter {
   ItemRef SlotItem(const Slot& slot);
   ItemRef SlotResult(const JitNode* node, const Slot& slot, const Branch& branch);
   void SetSlot(const Slot& slot, ItemRef item);
+  Branch ConvertInner(const Side& side);
+  bool ConvertBranches(const JitNode* node, const JitNode* chooser, const ItemRef& condition,
+                       const Side& first, const Side& second);
+  ItemRef MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b);
+  ItemRef MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b);
+  ItemRef MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b);
+  void PlaceIf(Merge* merge);
+  void RequireOneType(const Merge& merge, const ir::Type& a, const ir::Type& b);
+  void Restructure(const JitNode* node) const;
+  void MergeChanges(Merge* merge);
+  // Stands for a value like this one that nothing reads.
+  ItemRef Filler(const JitNode* node, const ItemRef& like);
+  // What may be None: the item, or None in the form of what it is otherwise.
+  ItemRef Optional(const JitNode* node, const ItemRef& item, const ItemRef& like);
+  Item::Content ContentAfter(const Branch& branch, const ItemRef& item) const;
+
+  // convert_carried.cc: what a loop carries.
+  ItemRef LoopParam(const ItemRef& initial, const ir::Type& seen, const LoopPlan& plan,
+                    LoopAttempt* attempt);
+  // The items that a loop carries by copying, as they are now; all others stand for themselves.
+  static ItemRef Snapshot(const ItemRef& item, LoopAttempt* attempt);
+  static bool IsInvariant(const ItemRef& param, const ItemRef& before, const ItemRef& result,
+                          const LoopAttempt& attempt);
+  void NoteShared(const JitNode* node, const LoopPlan& plan, LoopAttempt* attempt);
+  bool CarriedResult(const JitNode* node, const ItemRef& param, const ItemRef& initial,
+                     const ItemRef& result, LoopAttempt* attempt);
+  ItemRef LoopOutput(const ItemRef& param, const LoopAttempt& attempt,
+                     const std::vector<ir::Type>& result_types, size_t* next, ir::Node* emitted);
+  // True if the initial value had to take another form for what the loop makes of it.
+  bool FitInitial(const JitNode* node, const ItemRef& param, const ItemRef& result,
+                  const LoopAttempt& attempt, LoopPlan* plan, ItemRef* initial);
+  bool FitChoice(const JitNode* node, const ItemRef& result, const LoopAttempt& attempt,
+                 LoopPlan* plan, ItemRef* initial);
+
+  // convert_choices.cc: lists, dicts and objects that are one of several, as the run decides.
+  std::unique_ptr<Sharing> SharingAfter(const JitNode* node, std::vector<ItemRef> holders,
+                                        const Branch* branch = nullptr);
+  bool MustChoose(Merge* merge, const ItemRef& a, const ItemRef& b);
+  ItemRef MergeChoices(Merge* merge, const ItemRef& a, const ItemRef& b);
+  bool IsOuter(const Item& item) const { return item.depth <= static_cast<int>(journals_.size()); }
+  ItemRef Lift(Merge* merge, const ItemRef& item, const Branch& side);
+  ItemRef NewChoice(std::vector<ItemRef> items, std::vector<ItemRef> flags, const JitNode* by);
+  // Without the alternatives that are not taken where we are.
+  ItemRef Decided(const ItemRef& choice);
+  // Converts a node that takes a choice, once for each alternative; false if there is none.
+  bool ConvertChosen(const JitNode* node, bool* raises);
+  // With copies in place of choices: for reading.
+  ItemRef Resolved(const JitNode* node, const ItemRef& item);
+  ItemRef PickShared(const JitNode* node, const ItemRef& list, const ItemRef& index);
+  ItemRef IsAt(const JitNode* node, const ItemRef& index, size_t place, size_t size);
+  bool SetAtUnknown(const JitNode* node, const ItemRef& list);
+  // A list value takes copies of the lists that it holds. `holders`: what holds these beside what later
+  // nodes name.
+  void RequireUnshared(const JitNode* node, const std::vector<ItemRef>& parts,
+                       const std::vector<ItemRef>& holders);
 
   // Items.
   ItemRef NewItem(Item::Kind kind);
@@ -262,6 +320,8 @@ class Converter {
   ir::Block* block_ = nullptr;
   std::vector<std::unique_ptr<ir::Node>> prologue_;  // nodes that come before all others
   std::vector<Journal> journals_;
+  std::map<const JitNode*, Later> later_;
+  std::map<const ir::Value*, bool> decided_;  // conditions of the branches that we are in
   std::vector<int> contexts_ = {0};
   std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;
   std::set<const JitNode*> point_nodes_;

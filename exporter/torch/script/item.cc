@@ -8,10 +8,18 @@ namespace rules_onnx::script {
 
 using Kind = Item::Kind;
 
+bool Item::has_identity() const {
+  if (is_leaf()) {
+    return is_value() &&
+           (value()->type.is_list() || value()->type.kind == ir::Type::Kind::kDict);
+  }
+  return is_container() || is_choice() || content.kind == Kind::kObject;
+}
+
 bool SameStructure(const Item& a, const Item& b) {
   if (a.kind() != b.kind()) return false;
   if (a.kind() == Kind::kLeaf) return true;
-  if (a.kind() == Kind::kObject) return &a == &b;
+  if (a.kind() == Kind::kObject || a.is_choice()) return &a == &b;
   if (a.content.items.size() != b.content.items.size()) return false;
   if (a.content.entry != b.content.entry) return false;
   if (a.kind() == Kind::kDict && !(a.content.keys == b.content.keys)) return false;
@@ -31,6 +39,24 @@ bool SameContent(const Item& a, const Item& b) {
   return true;
 }
 
+bool IsSame(const Item& a, const Item& b) {
+  if (&a == &b) return true;
+  if (a.is_choice() && b.is_choice()) {
+    if (a.content.items != b.content.items) return false;
+    for (size_t i = 0; i < a.content.flags.size(); ++i) {
+      if (!SameContent(*a.content.flags[i], *b.content.flags[i])) return false;
+    }
+    return true;
+  }
+  if (a.has_identity() || b.has_identity()) return false;
+  if (a.is_leaf()) return SameContent(a, b);
+  if (!SameStructure(a, b)) return false;
+  for (size_t i = 0; i < a.content.items.size(); ++i) {
+    if (!IsSame(*a.content.items[i], *b.content.items[i])) return false;
+  }
+  return true;
+}
+
 ir::Arg ToArg(const Item& item) {
   switch (item.kind()) {
     case Kind::kLeaf:
@@ -44,6 +70,8 @@ ir::Arg ToArg(const Item& item) {
     case Kind::kOptional:
       throw std::invalid_argument("whether a value is None depends on the inputs, and an operator "
                                   "takes it without asking");
+    case Kind::kChoice:
+      throw std::invalid_argument("which list or dict is meant depends on the inputs");
     default:
       return ir::Arg();
   }
@@ -73,6 +101,11 @@ ir::Type TypeOfItem(const Item& item) {
     ir::Type element;
     for (const ItemRef& each : item.content.items) element = JoinTypes(element, TypeOfItem(*each));
     return ir::Type::List(element);
+  }
+  if (item.is_choice()) {
+    ir::Type type = TypeOfItem(*item.content.items[0]);
+    for (const ItemRef& each : item.content.items) type = JoinTypes(type, TypeOfItem(*each));
+    return type;
   }
   if (item.is_optional()) {
     return ir::Type{.kind = ir::Type::Kind::kOptional,

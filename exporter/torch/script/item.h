@@ -17,21 +17,27 @@
 
 #include "exporter/ir/graph.h"
 
+namespace torch::jit {
+struct Node;
+}
+
 namespace rules_onnx::script {
 
 struct Item;
 using ItemRef = std::shared_ptr<Item>;
 
 struct Item {
-  enum class Kind { kLeaf, kTuple, kList, kDict, kObject, kOptional };
+  enum class Kind { kLeaf, kTuple, kList, kDict, kObject, kOptional, kChoice };
 
   // What assignment changes; all references to an item see it.
   struct Content {
     Kind kind = Kind::kLeaf;
     ir::Arg leaf;
     std::vector<ItemRef> items;                 // of a tuple or list; a dict's values;
-                                                // kOptional: whether it is there, and what it is
+                                                // kOptional: whether it is there, and what it is;
+                                                // kChoice: what has_identity(), one of which it is
     std::vector<ir::Arg> keys;                  // of a dict, beside items
+    std::vector<ItemRef> flags;                 // kChoice, beside items: whether it is that one
     std::map<std::string, ItemRef> attributes;  // kObject: those read or assigned so far
     bool unset = false;                         // a leaf that nothing reads
     bool entry = false;                         // kOptional: a dict's entry that may be missing
@@ -39,10 +45,11 @@ struct Item {
   };
 
   Content content;
-  std::vector<std::string> field_names;        // of a named tuple
+  std::vector<std::string> field_names;            // of a named tuple
   c10::intrusive_ptr<c10::ivalue::Object> object;  // kObject: null for one that the program makes
-  std::string path;                            // kObject: "features.0", "" for the root
-  int depth = 0;                               // of the block that made it
+  std::string path;                                // kObject: "features.0", "" for the root
+  int depth = 0;                                   // of the block that made it
+  const torch::jit::Node* chosen_by = nullptr;     // kChoice: the branch or lookup
 
   Kind kind() const { return content.kind; }
   bool is_leaf() const { return content.kind == Kind::kLeaf; }
@@ -50,10 +57,14 @@ struct Item {
   bool is_container() const { return is_list() || content.kind == Kind::kDict; }
   bool is_constant() const { return is_leaf() && !content.leaf.is_value(); }
   bool is_none() const { return is_leaf() && content.leaf.is_none(); }
+  bool is_choice() const { return content.kind == Kind::kChoice; }
   bool is_optional() const { return content.kind == Kind::kOptional; }
   bool is_entry() const { return content.entry; }
   bool is_value() const { return is_leaf() && content.leaf.is_value(); }
   ir::Value* value() const { return content.leaf.value(); }
+  // Whether it can be changed in place, so that it matters who else holds it. Tensors are not
+  // meant: passes/functionalize follows these.
+  bool has_identity() const;
 };
 
 // True if both have the same structure of tuples, lists and dicts (with equal keys), and the same
@@ -61,9 +72,11 @@ struct Item {
 bool SameStructure(const Item& a, const Item& b);
 // True if both are the same constants, values and objects throughout.
 bool SameContent(const Item& a, const Item& b);
+// As SameContent, but of what has_identity() only one and the same is.
+bool IsSame(const Item& a, const Item& b);
 
 // The leaves in order, as an argument: lists and tuples become Arg::List. Objects and dicts are
-// None; throws where a value may be None or not.
+// None; throws where a value may be None or not, or is a choice.
 ir::Arg ToArg(const Item& item);
 // The truth value, if it is one that is known.
 std::optional<bool> ConstantBool(const ItemRef& item);

@@ -1,117 +1,121 @@
 #include "exporter/torch/script/shared_containers.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "exporter/torch/script/typing.h"
 
 namespace rules_onnx::script {
 namespace {
 
-using torch::jit::AliasDb;
 using torch::jit::Block;
 using torch::jit::Node;
 using torch::jit::Value;
-using torch::jit::ValueSet;
 
-bool MayHoldContainer(const c10::TypePtr& type) {
-  switch (type->kind()) {
-    case c10::TypeKind::ListType:
-    case c10::TypeKind::DictType:
-    case c10::TypeKind::TupleType:
-      return true;
-    case c10::TypeKind::OptionalType:
-      return MayHoldContainer(type->expectRef<c10::OptionalType>().getElementType());
-    case c10::TypeKind::ClassType:
-      return !type->expectRef<c10::ClassType>().is_module();
-    default:
-      return false;
-  }
+c10::TypePtr WithoutOptional(c10::TypePtr type) {
+  while (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  return type;
 }
 
-// Containers of containers.
-bool MayNestContainers(const c10::TypePtr& type) {
-  if (type->kind() == c10::TypeKind::ClassType) return true;
-  if (type->kind() == c10::TypeKind::OptionalType) {
-    return MayNestContainers(type->expectRef<c10::OptionalType>().getElementType());
-  }
-  const auto parts = type->containedTypes();
-  return std::any_of(parts.begin(), parts.end(), MayHoldContainer);
+bool IsContainer(const c10::TypePtr& type) {
+  return type->kind() == c10::TypeKind::ListType || type->kind() == c10::TypeKind::DictType;
 }
 
-// Values of the node's own blocks and those made later go by one of the names.
-bool IsMadeBefore(const Value* value, const Node* node) {
-  return value->node() == node || value->node()->isBefore(node);
+// Whether an item may be of the type, as far as its kind and the kinds of its parts tell.
+bool MayBe(const Item& item, const c10::TypePtr& declared) {
+  const c10::TypePtr type = WithoutOptional(declared);
+  if (item.is_optional()) return MayBe(*item.content.items[1], type);
+  const auto list = type->cast<c10::ListType>();
+  if (item.is_list()) {
+    if (!list) return false;
+    return std::all_of(item.content.items.begin(), item.content.items.end(),
+                       [&](const ItemRef& each) { return MayBe(*each, list->getElementType()); });
+  }
+  if (item.kind() == Item::Kind::kDict) return type->kind() == c10::TypeKind::DictType;
+  if (item.is_choice()) {
+    return std::any_of(item.content.items.begin(), item.content.items.end(),
+                       [&](const ItemRef& each) { return MayBe(*each, type); });
+  }
+  using Kind = ir::Type::Kind;
+  const std::function<bool(const ir::Type&, const ir::Type&)> agree = [&](const ir::Type& a,
+                                                                          const ir::Type& b) {
+    if (a.kind == Kind::kUnknown || b.kind == Kind::kUnknown || a.kind == Kind::kNone) return true;
+    if (a.kind != b.kind) return false;
+    return a.elements.size() != 1 || b.elements.size() != 1 || agree(a.elements[0], b.elements[0]);
+  };
+  return agree(TypeOfItem(item), DeclaredType(type));
 }
-
-// What becomes of a container that goes by some names from a node on.
-class Fate {
- public:
-  Fate(const AliasDb& aliases, const Node* node, ValueSet names)
-      : aliases_(aliases), node_(node), names_(std::move(names)) {}
-
-  bool is_shared() const { return written_ && read_; }
-
-  // The node and all inside of it.
-  void Visit(Node* node) {
-    written_ = written_ || aliases_.writesToAlias(node, names_);
-    read_ = read_ || std::any_of(node->inputs().begin(), node->inputs().end(),
-                                 [&](Value* input) { return IsOtherName(input); });
-    for (Block* inner : node->blocks()) VisitBlock(inner);
-  }
-  void VisitBlock(Block* block) {
-    for (Node* node : block->nodes()) Visit(node);
-    Visit(block->return_node());
-  }
-  void VisitAfter(Node* node) {
-    Node* const end = node->owningBlock()->return_node();
-    for (Node* next = node->next(); next != end; next = next->next()) Visit(next);
-    Visit(end);
-  }
-
-  // Where a block delivers the container, it goes by another name.
-  void Follow(at::ArrayRef<Value*> from, at::ArrayRef<Value*> to) {
-    for (size_t i = 0; i < to.size(); ++i) {
-      if (names_.count(from[i])) names_.insert(to[i]);
-    }
-  }
-
- private:
-  bool IsOtherName(Value* value) const {
-    if (names_.count(value) || !MayHoldContainer(value->type()) || !IsMadeBefore(value, node_)) {
-      return false;
-    }
-    const bool nests = MayNestContainers(value->type());
-    return std::any_of(names_.begin(), names_.end(), [&](const Value* name) {
-      return aliases_.mayAlias(value, name) ||
-             (nests && aliases_.mayContainAlias(value, const_cast<Value*>(name)));
-    });
-  }
-
-  const AliasDb& aliases_;
-  const Node* node_;
-  ValueSet names_;
-  bool written_ = false, read_ = false;
-};
 
 }  // namespace
 
-bool IsSharedLater(const AliasDb& aliases, const Node* chosen, const ValueSet& names) {
-  Fate fate(aliases, chosen, names);
-  auto* node = const_cast<Node*>(chosen);  // AliasDb asks for it, and changes nothing
-  if (node->kind() == c10::prim::Loop) fate.VisitBlock(node->blocks()[0]);
-  while (node != nullptr) {
-    fate.VisitAfter(node);
-    Block* block = node->owningBlock();
-    node = block->owningNode();
-    if (node == nullptr) break;
-    const bool loop = node->kind() == c10::prim::Loop;
-    const auto results = block->outputs().slice(loop ? 1 : 0);
-    if (loop) {
-      fate.Follow(results, block->inputs().slice(1));
-      fate.VisitBlock(block);
+Later::Later(const Node* node) {
+  if (node->kind() == c10::prim::Loop) VisitBlock(node->blocks()[0], node);
+  const Node* from = node;
+  while (true) {
+    const Block* block = from->owningBlock();
+    for (const Node* next = from->next(); next != block->return_node(); next = next->next()) {
+      Visit(next, node);
     }
-    fate.Follow(results, node->outputs());
+    Visit(block->return_node(), node);
+    from = block->owningNode();
+    if (from == nullptr) return;
+    // The next iteration makes anew what the body makes.
+    if (from->kind() == c10::prim::Loop) VisitBlock(block, from);
   }
-  return fate.is_shared();
+}
+
+void Later::VisitBlock(const Block* block, const Node* before) {
+  for (const Node* node : block->nodes()) Visit(node, before);
+  Visit(block->return_node(), before);
+}
+
+void Later::Visit(const Node* node, const Node* before) {
+  for (const Value* input : node->inputs()) {
+    if (input->node() != before && input->node()->isBefore(before) && known_.insert(input).second) {
+      names_.push_back(input);
+    }
+  }
+  const auto* schema = node->maybeSchema();
+  for (size_t i = 0; schema != nullptr && schema->is_mutable() && i < node->inputs().size() &&
+                     i < schema->arguments().size();
+       ++i) {
+    const auto* alias = schema->arguments()[i].alias_info();
+    const c10::TypePtr type = WithoutOptional(node->input(i)->type());
+    if (alias != nullptr && alias->isWrite() && IsContainer(type)) written_.push_back(type);
+  }
+  for (const Block* block : node->blocks()) VisitBlock(block, before);
+}
+
+bool Later::MayWrite(const Item& item) const {
+  return std::any_of(written_.begin(), written_.end(),
+                     [&](const c10::TypePtr& type) { return MayBe(item, type); });
+}
+
+Sharing::Sharing(const Later* later, const std::vector<ItemRef>& holders,
+                 const ContentOf& content_of)
+    : later_(later) {
+  for (const ItemRef& holder : holders) Reach(holder, content_of);
+}
+
+void Sharing::Reach(const ItemRef& item, const ContentOf& content_of) {
+  if (item->has_identity()) {
+    int& ways = ways_[item.get()];
+    if (ways == 2) return;
+    // What is never copied holds its parts once, however many ways lead to it.
+    if (++ways == 2 && KeepsIdentity(*item) && !item->is_choice()) return;
+  }
+  const Item::Content content = content_of(item);
+  for (const ItemRef& part : content.items) Reach(part, content_of);
+  for (const auto& [name, part] : content.attributes) Reach(part, content_of);
+}
+
+bool Sharing::KeepsIdentity(const Item& item) const {
+  if (item.kind() == Item::Kind::kObject) return true;
+  if (item.is_choice()) {
+    return std::any_of(item.content.items.begin(), item.content.items.end(),
+                       [&](const ItemRef& each) { return KeepsIdentity(*each); });
+  }
+  const auto ways = ways_.find(&item);
+  return ways != ways_.end() && ways->second > 1 && later_->MayWrite(item);
 }
 
 }  // namespace rules_onnx::script

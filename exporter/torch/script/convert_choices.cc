@@ -1,0 +1,261 @@
+// Lists, dicts and objects that are one of several, as the run decides. A copy of the one that is
+// taken would not be seen under its other names, so the item keeps all of them
+// (Item::Kind::kChoice), and each node that takes it is converted once for each, in the branches of
+// an If.
+#include <algorithm>
+#include <utility>
+
+#include "exporter/torch/script/converter.h"
+
+namespace rules_onnx::script {
+namespace {
+
+namespace prim = c10::prim;
+
+// Whether the node only passes its input on, or keeps it in something else.
+bool PassesOn(const torch::jit::Node* node, size_t input) {
+  switch (node->kind()) {
+    case prim::ListConstruct:
+    case prim::TupleConstruct:
+    case prim::DictConstruct:
+    case prim::Loop:
+    case prim::unchecked_cast:
+    case prim::unchecked_unwrap_optional: return true;
+    case prim::SetAttr:
+    case c10::aten::append:
+    case c10::aten::insert:
+    case c10::aten::_set_item: return input > 0;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// Of what holds after the node, where `branch` (if given) was taken.
+std::unique_ptr<Sharing> Converter::SharingAfter(const JitNode* node, std::vector<ItemRef> holders,
+                                                 const Branch* branch) {
+  const Later& later = later_.try_emplace(node, node).first->second;
+  for (const JitValue* name : later.names()) {
+    if (const auto known = env_.find(name); known != env_.end()) holders.push_back(known->second);
+  }
+  return std::make_unique<Sharing>(&later, holders, [&](const ItemRef& item) {
+    return branch == nullptr ? item->content : ContentAfter(*branch, item);
+  });
+}
+
+bool Converter::MustChoose(Merge* merge, const ItemRef& a, const ItemRef& b) {
+  if (merge->copies || !a->has_identity() || !b->has_identity()) return false;
+  const auto keeps = [&](const ItemRef& item, const Branch& side,
+                         std::unique_ptr<Sharing>* sharing) {
+    if (item->content.unset) return false;
+    if (*sharing == nullptr) *sharing = SharingAfter(merge->node, side.outputs, &side);
+    return item->is_choice() || (*sharing)->KeepsIdentity(*item);
+  };
+  return keeps(a, merge->a, &merge->sharing_a) || keeps(b, merge->b, &merge->sharing_b);
+}
+
+ItemRef Converter::NewChoice(std::vector<ItemRef> items, std::vector<ItemRef> flags,
+                             const JitNode* by) {
+  ItemRef choice = NewItem(Item::Kind::kChoice);
+  choice->content.items = std::move(items);
+  choice->content.flags = std::move(flags);
+  choice->chosen_by = by;
+  return choice;
+}
+
+ItemRef Converter::MergeChoices(Merge* merge, const ItemRef& a, const ItemRef& b) {
+  std::vector<ItemRef> items;
+  std::vector<std::pair<ItemRef, ItemRef>> sides;  // whether it is that item, in either branch
+  const auto add = [&](const ItemRef& item, const ItemRef& flag, bool left) {
+    const ItemRef outer = Lift(merge, item, left ? merge->a : merge->b);
+    const auto at = std::find(items.begin(), items.end(), outer);
+    const auto place = static_cast<size_t>(at - items.begin());
+    if (at == items.end()) {
+      items.push_back(outer);
+      sides.emplace_back(Leaf(false), Leaf(false));
+    }
+    (left ? sides[place].first : sides[place].second) = flag;
+  };
+  for (const bool left : {true, false}) {
+    const ItemRef& side = left ? a : b;
+    if (side->content.unset) continue;
+    if (!side->is_choice()) add(side, Leaf(true), left);
+    for (size_t i = 0; i < side->content.flags.size(); ++i) {
+      add(side->content.items[i], side->content.flags[i], left);
+    }
+  }
+  if (items.size() == 1) return items[0];
+  std::vector<ItemRef> flags;
+  for (const auto& [first, second] : sides) flags.push_back(MergeItems(merge, first, second));
+  return NewChoice(std::move(items), std::move(flags), merge->chooser);
+}
+
+// What a branch made itself, as an item that is there after the other branch as well.
+ItemRef Converter::Lift(Merge* merge, const ItemRef& item, const Branch& side) {
+  if (IsOuter(*item)) return item;
+  if (const auto known = merge->lifted.find(item.get()); known != merge->lifted.end()) {
+    return known->second;
+  }
+  const auto part = [&](const ItemRef& inner) {
+    const ItemRef filler = Filler(merge->node, inner);
+    return &side == &merge->a ? MergeItems(merge, inner, filler) : MergeItems(merge, filler, inner);
+  };
+  if (item->is_leaf()) return merge->lifted[item.get()] = part(item);
+  ItemRef lifted = NewLike(*item);
+  merge->lifted[item.get()] = lifted;
+  for (const ItemRef& inner : item->content.items) lifted->content.items.push_back(part(inner));
+  for (const auto& [name, inner] : item->content.attributes) {
+    lifted->content.attributes[name] = part(inner);
+  }
+  return lifted;
+}
+
+ItemRef Converter::Decided(const ItemRef& choice) {
+  std::vector<ItemRef> items, flags;
+  for (size_t i = 0; i < choice->content.items.size(); ++i) {
+    const ItemRef& flag = choice->content.flags[i];
+    auto taken = ConstantBool(flag);
+    if (const auto known = flag->is_value() ? decided_.find(flag->value()) : decided_.end();
+        known != decided_.end()) {
+      taken = known->second;
+    }
+    if (taken == true) return choice->content.items[i];
+    if (taken == false) continue;
+    items.push_back(choice->content.items[i]);
+    flags.push_back(flag);
+  }
+  if (items.size() == 1) return items[0];
+  return NewChoice(std::move(items), std::move(flags), choice->chosen_by);
+}
+
+bool Converter::ConvertChosen(const JitNode* node, bool* raises) {
+  for (size_t i = 0; i < node->inputs().size(); ++i) {
+    const JitValue* input = node->input(i);
+    const auto known = env_.find(input);
+    if (known == env_.end() || !known->second->is_choice() || PassesOn(node, i)) continue;
+    const ItemRef whole = known->second, choice = Decided(whole);
+    const auto side = [&](ItemRef item) {
+      return Side{[this, node, input, whole, item] {
+                    Define(input, item);
+                    bool raised = false;
+                    try {
+                      raised = ConvertNode(node);
+                    } catch (const RaisedError&) {
+                      raised = true;
+                    } catch (...) {
+                      Define(input, whole);
+                      throw;
+                    }
+                    Define(input, whole);
+                    return raised;
+                  },
+                  {node->outputs().begin(), node->outputs().end()}};
+    };
+    if (!choice->is_choice()) {
+      *raises = side(choice).convert();
+    } else {
+      const auto rest = [](const std::vector<ItemRef>& all) {
+        return std::vector<ItemRef>(all.begin() + 1, all.end());
+      };
+      const std::vector<ItemRef> others = rest(choice->content.items);
+      *raises = ConvertBranches(
+          node, choice->chosen_by, choice->content.flags[0], side(choice->content.items[0]),
+          side(others.size() == 1
+                   ? others[0]
+                   : NewChoice(others, rest(choice->content.flags), choice->chosen_by)));
+    }
+    return true;
+  }
+  return false;
+}
+
+ItemRef Converter::Resolved(const JitNode* node, const ItemRef& item) {
+  if (item->is_choice()) {
+    ItemRef one = Resolved(node, item->content.items.back());
+    for (size_t i = item->content.items.size() - 1; i-- > 0;) {
+      one = Select(node, item->content.flags[i], Resolved(node, item->content.items[i]), one,
+                   /*copies=*/true);
+    }
+    return one;
+  }
+  if (item->is_leaf() || item->kind() == Item::Kind::kObject) return item;
+  ItemRef whole = NewLike(*item);
+  for (const ItemRef& part : item->content.items) {
+    whole->content.items.push_back(Resolved(node, part));
+  }
+  return whole->content.items == item->content.items ? item : whole;
+}
+
+// Whether an index, from the end where it is negative, means that place.
+ItemRef Converter::IsAt(const JitNode* node, const ItemRef& index, size_t place, size_t size) {
+  const auto emit = [&](const char* op, std::vector<ir::NamedArg> args) {
+    ir::Node* test = Emit(node, op, std::move(args));
+    test->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
+    return ir::Arg(test->output());
+  };
+  const auto from_start = static_cast<int64_t>(place);
+  const auto is = [&](int64_t number) {
+    return emit("aten::eq.int", {{"a", ToArg(*index)}, {"b", number}});
+  };
+  const ir::Arg start = is(from_start);
+  return Leaf(emit("aten::__or__.bool",
+                   {{"a", start}, {"b", is(from_start - static_cast<int64_t>(size))}}));
+}
+
+// `list[index]` of lists, dicts or objects that a copy cannot stand for; null where one can.
+ItemRef Converter::PickShared(const JitNode* node, const ItemRef& list, const ItemRef& index) {
+  const std::vector<ItemRef>& items = list->content.items;
+  if (!list->is_list() || items.empty()) return nullptr;
+  const auto all = [&](const auto& test) { return std::all_of(items.begin(), items.end(), test); };
+  if (!all([](const ItemRef& item) { return item->has_identity(); })) return nullptr;
+  const auto sharing = SharingAfter(node, items);
+  const bool copy = all([&](const ItemRef& item) {
+    return !sharing->KeepsIdentity(*item) && item->kind() != Item::Kind::kDict &&
+           !item->is_choice();
+  });
+  if (copy) return nullptr;
+  ItemRef picked = items.back();
+  for (size_t i = items.size() - 1; i-- > 0;) {
+    picked = Select(node, IsAt(node, index, i, items.size()), items[i], picked);
+  }
+  return picked;
+}
+
+// `list[index] = item` where the list holds lists, dicts or objects, which a list value would copy.
+bool Converter::SetAtUnknown(const JitNode* node, const ItemRef& list) {
+  const ItemRef index = At(node->input(1)), item = At(node->input(2));
+  if (!list->is_list() || !item->has_identity()) return false;
+  std::vector<ItemRef> after = list->content.items;
+  for (size_t i = 0; i < after.size(); ++i) {
+    after[i] = Select(node, IsAt(node, index, i, after.size()), item, after[i]);
+  }
+  Mutate(list);
+  list->content.items = std::move(after);
+  return true;
+}
+
+void Converter::RequireUnshared(const JitNode* node, const std::vector<ItemRef>& parts,
+                                const std::vector<ItemRef>& holders) {
+  std::vector<ItemRef> held;
+  for (const ItemRef& part : parts) {
+    if (part->kind() != Item::Kind::kTuple && !part->is_optional()) {
+      held.push_back(part);
+    } else {
+      held.insert(held.end(), part->content.items.begin(), part->content.items.end());
+    }
+  }
+  held.erase(std::remove_if(held.begin(), held.end(),
+                            [](const ItemRef& part) { return !part->has_identity(); }),
+             held.end());
+  if (held.empty()) return;
+  const auto sharing = SharingAfter(node, holders);
+  if (std::any_of(held.begin(), held.end(), [&](const ItemRef& part) {
+        return part->kind() != Item::Kind::kObject && sharing->KeepsIdentity(*part);
+      })) {
+    Fail(node,
+         "puts a list or dict that is written to under another name into a list whose length "
+         "only the run tells; copy it first");
+  }
+}
+
+}  // namespace rules_onnx::script
