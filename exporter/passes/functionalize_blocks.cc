@@ -55,9 +55,9 @@ void Functionalizer::LinkToOuter(Place* place, Place* other) {
   }
 }
 
-void Functionalizer::BindIfOutput(const ir::Node& node, size_t index,
+void Functionalizer::BindIfOutput(ir::Node* node, size_t index,
                                   const std::vector<Ending>& endings) {
-  ir::Value* output = node.outputs[index];
+  ir::Value* output = node->outputs[index];
   if (!IsTracked(output)) return;
   Place* first = endings[0].places[index];
   const bool same = std::all_of(endings.begin(), endings.end(), [&](const Ending& ending) {
@@ -73,7 +73,7 @@ void Functionalizer::BindIfOutput(const ir::Node& node, size_t index,
     if (place != nullptr && place->is_root()) DependOnItems(made, place->state.items);
     // Two results of a branch that are one tensor.
     for (size_t k = 0; k < index; ++k) {
-      Place* earlier = PlaceOf(node.outputs[k]);
+      Place* earlier = PlaceOf(node->outputs[k]);
       if (place != nullptr && ending.places[k] != nullptr && earlier != nullptr &&
           ending.places[k]->root() == place->root()) {
         MayShare(made, earlier);
@@ -105,7 +105,7 @@ void Functionalizer::VisitIf(NodePtr node) {
     DependOnItems(root, root->state.items);
     memory_.SetRoot(root, node->outputs[next++]);
   }
-  for (size_t k = 0; k < own_outputs; ++k) BindIfOutput(*node, k, endings);
+  for (size_t k = 0; k < own_outputs; ++k) BindIfOutput(node.get(), k, endings);
   Emit(std::move(node));
 }
 

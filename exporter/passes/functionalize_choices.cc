@@ -104,35 +104,66 @@ Place* Functionalizer::Lifted(Place* place, const ir::Node& branch) {
   return memory_.NewView(viewed, std::move(view), place->type);
 }
 
+// A tensor that is one of several inside of a branch, as one of these outside: whether the branch was
+// taken and chose it becomes one more result of the If. Empty where one of them lies inside.
+std::vector<Choice> Functionalizer::LiftedChoices(const Place& place, ir::Node* branch,
+                                                  size_t side) {
+  std::vector<Choice> choices;
+  for (const Choice& choice : place.choices) {
+    Place* lifted = Lifted(choice.place, *branch);
+    if (lifted == nullptr) return {};
+    choices.push_back({lifted, choice.chosen});
+  }
+  for (Choice& choice : choices) {
+    for (size_t b = 0; b < branch->blocks.size(); ++b) {
+      branch->blocks[b]->results.push_back(b == side ? choice.chosen : ir::Arg(false));
+    }
+    branch->outputs.push_back(context_->graph->NewValue(ir::Type::Scalar(Kind::kBool)));
+    choice.chosen = branch->outputs.back();
+  }
+  return choices;
+}
+
 // A result that is another tensor after either branch. What a branch makes itself becomes a place of
 // its own, which the other branch leaves unused.
-bool Functionalizer::BindChosenResult(const ir::Node& node, size_t index,
+bool Functionalizer::BindChosenResult(ir::Node* node, size_t index,
                                       const std::vector<Ending>& endings) {
-  ir::Value* output = node.outputs[index];
-  std::vector<Place*> places, lifted;
+  ir::Value* output = node->outputs[index];
+  std::vector<Place*> places;
   for (const Ending& ending : endings) {
     places.push_back(ending.places[index]);
     if (places.back() == nullptr) return false;
   }
   if (endings.size() != 2 || !IsOneDType(places)) return false;
-  for (Place* place : places) lifted.push_back(Lifted(place, node));
-  if (lifted[0] == nullptr && lifted[1] == nullptr) return false;
+  const ir::Arg condition = *node->Find("cond");
+  std::vector<std::vector<Choice>> sides(2);
   for (size_t b = 0; b < places.size(); ++b) {
-    if (lifted[b] != nullptr) continue;
-    lifted[b] = memory_.NewRoot(output->type, output, classes_.ClassOf(output), Layout());
-    LinkToOuter(lifted[b], places[b]);
-    for (size_t k = 0; k < index; ++k) {
-      Place* earlier = PlaceOf(node.outputs[k]);
-      Place* other = endings[b].places[k];
-      if (earlier != nullptr && other != nullptr && other->root() == places[b]->root()) {
-        MayShare(lifted[b], earlier);
-      }
+    if (Place* lifted = Lifted(places[b], *node)) {
+      sides[b] = {{lifted, b == 0 ? condition
+                                  : EmitTruth("aten::__not__", {{"self", condition}}, *node)}};
+    } else if (places[b]->is_root()) {
+      sides[b] = LiftedChoices(*places[b], node, b);
     }
   }
-  const ir::Arg& condition = *node.Find("cond");
+  if (sides[0].empty() && sides[1].empty()) return false;
+  for (size_t b = 0; b < places.size(); ++b) {
+    if (!sides[b].empty()) continue;
+    Place* own = memory_.NewRoot(output->type, output, classes_.ClassOf(output), Layout());
+    LinkToOuter(own, places[b]);
+    for (size_t k = 0; k < index; ++k) {
+      Place* earlier = PlaceOf(node->outputs[k]);
+      Place* other = endings[b].places[k];
+      if (earlier != nullptr && other != nullptr && other->root() == places[b]->root()) {
+        MayShare(own, earlier);
+      }
+    }
+    sides[b] = {{own, b == 0 ? condition
+                             : EmitTruth("aten::__not__", {{"self", condition}}, *node)}};
+  }
   Place* made = BindNewRoot(output);
-  made->choices = {{lifted[0], condition},
-                   {lifted[1], EmitTruth("aten::__not__", {{"self", condition}}, node)}};
+  for (const std::vector<Choice>& side : sides) {
+    made->choices.insert(made->choices.end(), side.begin(), side.end());
+  }
   made->state.version = made->newest_version();
   return true;
 }

@@ -87,7 +87,8 @@ class Functionalizer {
 
   // functionalize_choices.cc: tensors that lie in one of several places, as the run decides.
   bool BindPickedItem(const ir::Node& node, const ir::Arg::List& items, const ir::Arg& index);
-  bool BindChosenResult(const ir::Node& node, size_t index, const std::vector<Ending>& endings);
+  bool BindChosenResult(ir::Node* node, size_t index, const std::vector<Ending>& endings);
+  std::vector<Choice> LiftedChoices(const Place& place, ir::Node* branch, size_t side);
   ir::Arg ReadChoice(Place* place, const ir::Node& reader);
   void WriteChoices(Place* place, const ir::Arg& value, const ir::Node& writer);
   // The place as seen from outside of a branch; nullptr for one that lies inside.
@@ -128,7 +129,7 @@ class Functionalizer {
   void VisitScan(NodePtr node);
   ir::Arg PassRoot(Place* root, const ir::Node& reader);
   void VisitBranch(ir::Node* node, size_t index, Ending* ending);
-  void BindIfOutput(const ir::Node& node, size_t index, const std::vector<Ending>& endings);
+  void BindIfOutput(ir::Node* node, size_t index, const std::vector<Ending>& endings);
   void LinkToOuter(Place* place, Place* other);
   std::vector<Place*> RootsToCarry(const ir::Node& loop) const;
 

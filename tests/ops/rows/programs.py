@@ -181,6 +181,32 @@ def tensor_from_a_branch(x: Tensor, ones: Tensor):
     return base, other, one, new
 
 
+def tensor_from_nested_branches(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    a, b, c = x + 1, x + 2, x + 3
+    y, z = c, a
+    if bool(n > 1):
+        y = b
+        if bool(n > 4):
+            y, z = a, b
+        y.mul_(2)
+    y.add_(5)
+    z[0] = 7
+    c.sub_(1)
+    return a, b, c, y, z
+
+
+def item_in_a_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    items = [x + 1, x + 2]
+    other = x + 3
+    y = other
+    if bool(n > 1):
+        y = items[int(n) % 2]
+    y.add_(5)
+    return items[0], items[1], other, y
+
+
 def base_bound_anew(x: Tensor, ones: Tensor):
     n = ones.sum()
     base = x.clone()
@@ -314,6 +340,7 @@ BRANCHES = (
     (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
     (key_taken_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (item_written, 10), (item_added_to, 10),
     (items_written_in_a_loop, 10), (views_in_items, 10), (item_of_other_size, 11), (view_from_a_branch, 9),
+    (tensor_from_nested_branches, 9), (item_in_a_branch, 10),
     (tensor_from_a_branch, 9), (base_bound_anew, 9), (base_bound_anew_in_a_loop, 10), (dtype_of_a_branch, 9),
     (dtype_of_nested_branches, 9), (dtype_of_first_iteration, 9), (rank_of_a_branch, 9),
     (places_of_numbers, 9), (numbers_of_a_tensor, 9), (compound_while, 10))
