@@ -35,8 +35,14 @@ ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, const
     ir::Type type;
     if (initial->is_optional()) {
       if (i == 1 && seen.kind == ir::Type::Kind::kOptional) type = elements[0];
-    } else if (initial->is_list() ? elements.size() == 1 : i < elements.size()) {
-      type = elements[initial->is_list() ? 0 : i];
+    } else if (initial->kind() == Item::Kind::kTuple ? i < elements.size() : !elements.empty()) {
+      type = initial->kind() == Item::Kind::kTuple ? elements[i] : elements.back();
+    }
+    // All values of a dict were seen as one.
+    const ir::Type own = TypeOfItem(*initial->content.items[i]);
+    if (initial->kind() == Item::Kind::kDict && own.shape && !type.shape) {
+      type = own;
+      type.shape->assign(own.shape->size(), ir::Dim::Unknown());
     }
     whole->content.items.push_back(part(initial->content.items[i], type));
   }

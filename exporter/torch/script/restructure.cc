@@ -45,7 +45,7 @@ bool HoldsTensors(const c10::TypePtr& type) {
 }
 
 // What may be of another type where `values` are. What is written to counts as well.
-void AddDependents(Node* node, Values* values) {
+void AddDependents(const Node* node, Values* values) {
   for (const Value* output : node->outputs()) {
     if (HoldsTensors(output->type())) values->insert(output);
   }
@@ -54,9 +54,18 @@ void AddDependents(Node* node, Values* values) {
   values->insert(node->inputs().begin(), node->inputs().end());
 }
 
-// The last node of the block that depends on the branch's results; null if there is none.
+void AddWritten(const Block* block, Values* values) {
+  for (const Node* node : block->nodes()) {
+    AddDependents(node, values);
+    for (const Block* inner : node->blocks()) AddWritten(inner, values);
+  }
+}
+
+// The last node of the block that depends on the branch's results, or on what it writes to; null if
+// there is none.
 Node* LastDependent(Node* branch) {
   Values values(branch->outputs().begin(), branch->outputs().end());
+  for (const Block* block : branch->blocks()) AddWritten(block, &values);
   Node* last = nullptr;
   Node* const end = branch->owningBlock()->return_node();
   for (Node* node = branch->next(); node != end; node = node->next()) {

@@ -85,6 +85,14 @@ def made_dicts(x: Tensor, ones: Tensor):
     return list(d.values()), e, f, g["1a"], copied["a"], len(copied)
 
 
+def dict_bound_anew_in_a_loop(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d = {"a": x, "b": x[0]}
+    for i in range(int(n)):
+        d = {"a": d["a"] + i, "b": d["b"] * d["a"][1]}
+    return d["a"], d["b"]
+
+
 def dict_operators(x: Tensor):
     d: Dict[str, Tensor] = {"a": x, "b": x * 2}
     d.update({"c": x * 3, "a": x * 4})
@@ -243,6 +251,16 @@ def dtype_of_a_branch(x: Tensor, ones: Tensor):
     return z.float() - 1, y > 0, torch.cat(items).double()
 
 
+def dtype_of_an_entry(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d: Dict[str, Tensor] = {"a": x}
+    if bool(n > 1):
+        d["a"] = x.int()
+    y = d["a"] * 2
+    z = d.pop("a").double() + 1
+    return z, y.float(), len(d)
+
+
 def dtype_of_nested_branches(x: Tensor, ones: Tensor):
     n = ones.sum()
     y = x
@@ -338,9 +356,10 @@ def compound_while(x: Tensor, ones: Tensor):
 
 BRANCHES = (
     (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
-    (key_taken_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (item_written, 10), (item_added_to, 10),
+    (key_taken_in_a_loop, 9), (dict_bound_anew_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (item_written, 10),
+    (item_added_to, 10),
     (items_written_in_a_loop, 10), (views_in_items, 10), (item_of_other_size, 11), (view_from_a_branch, 9),
-    (tensor_from_nested_branches, 9), (item_in_a_branch, 10),
+    (tensor_from_nested_branches, 9), (item_in_a_branch, 10), (dtype_of_an_entry, 9),
     (tensor_from_a_branch, 9), (base_bound_anew, 9), (base_bound_anew_in_a_loop, 10), (dtype_of_a_branch, 9),
     (dtype_of_nested_branches, 9), (dtype_of_first_iteration, 9), (rank_of_a_branch, 9),
     (places_of_numbers, 9), (numbers_of_a_tensor, 9), (compound_while, 10))
