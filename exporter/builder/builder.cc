@@ -79,6 +79,11 @@ struct AttrKey {
     AppendBytes(key, value->bytes.data(), value->bytes.size());
   }
   void operator()(const std::shared_ptr<Graph>&) const { *pure = false; }
+  void operator()(const ValueType& value) const {
+    const std::string shape = value.shape ? ir::ShapeToString(*value.shape) : "";
+    absl::StrAppend(key, "k", static_cast<int>(value.kind), "/", static_cast<int>(value.dtype),
+                    shape);
+  }
 };
 
 // Text that equal pure nodes share; empty where the node must not be merged.
@@ -173,6 +178,29 @@ Val Builder::Copy(Val x) {
                           {ValueType{type.kind, type.dtype, std::nullopt}})
                        .outputs.front());
   return Val(Append("", "SequenceErase", {longer, Int(0)}, {}, {type}).outputs.front());
+}
+
+Val Builder::Optional(Val x) {
+  if (!x || failed()) return {};
+  return OptionalOf(x.get()->type, {x}, {});
+}
+
+Val Builder::EmptyOptional(ValueType type) {
+  if (failed()) return {};
+  Attrs attrs;
+  attrs.emplace_back("type", type);
+  return OptionalOf(type, {}, std::move(attrs));
+}
+
+Val Builder::OptionalOf(const ValueType& type, const Vals& inputs, Attrs attrs) {
+  const OpSchema* schema = schemas_->Find("Optional", opset());
+  if (schema != nullptr && schema->inputs.front().dtypes.count(type.dtype) == 0) {
+    return Fail(absl::StrCat("ONNX operator Optional does not take ", DTypeName(type.dtype).data(),
+                             " at opset ", opset()));
+  }
+  using Kind = ValueType::Kind;
+  const Kind kind = type.kind == Kind::kSequence ? Kind::kOptionalSequence : Kind::kOptional;
+  return Op("Optional", inputs, std::move(attrs), {type.dtype, type.shape, kind});
 }
 
 Val Builder::Output(Val x, std::string name) {

@@ -184,6 +184,10 @@ class Builder {
   Val MatMul(Val a, Val b);
   // A new value equal to x, by an Identity of its own; for graph outputs.
   Val Copy(Val x);
+  // An optional value (opset 15) that is x, a tensor or a sequence; one that is empty, where `type`
+  // is what it would be. A failure for types that ONNX's Optional does not take.
+  Val Optional(Val x);
+  Val EmptyOptional(ValueType type);
   // x under this name, for the main graph's outputs: x itself where a node makes it and no other
   // output has it, a copy otherwise.
   Val Output(Val x, std::string name);
@@ -211,6 +215,7 @@ class Builder {
                      Attrs attrs, const std::vector<ValueType>& types);
   Vals EmitChecked(const OpSchema& schema, absl::string_view op_type, Vals inputs, Attrs attrs,
                    size_t num_outputs, const std::vector<OutputType>& types);
+  Val OptionalOf(const ValueType& type, const Vals& inputs, Attrs attrs);
   Val SliceByGather(Val x, int axis, Val start, Val end, Val step);
   std::optional<DType> ComputeType(const OpSchema& schema, absl::string_view op_type,
                                    DType dtype, size_t input);

@@ -177,6 +177,35 @@ TEST(BuilderTest, OutputsAreDistinctValuesMadeByNodes) {
   EXPECT_EQ(third.get()->name, "c");
 }
 
+TEST(BuilderTest, OptionalValuesOfTensorsAndSequences) {
+  using Kind = ValueType::Kind;
+  Fixture f(18);
+  const Val x = f.Input(DType::kFloat32, {kN, 3});
+  const Val there = f.b.Optional(x);
+  EXPECT_EQ(there.get()->type.kind, Kind::kOptional);
+  EXPECT_EQ(ir::ShapeToString(there.shape()), "[N, 3]");
+  const Val empty = f.b.EmptyOptional(x.get()->type);
+  EXPECT_EQ(empty.dtype(), DType::kFloat32);
+  EXPECT_TRUE(f.Last().inputs.empty());
+  EXPECT_EQ(std::get<ValueType>(f.Last().attrs.at(0).data).kind, Kind::kTensor);
+  const ValueType sequence{Kind::kSequence, DType::kInt64};
+  const Val list = f.b.EmptyOptional(sequence);
+  EXPECT_EQ(list.get()->type.kind, Kind::kOptionalSequence);
+  EXPECT_EQ(f.b.EmptyOptional(sequence), list);
+  EXPECT_NE(f.b.EmptyOptional(ValueType{Kind::kSequence, DType::kFloat32}), list);
+  EXPECT_TRUE(f.b.TakeStatus().ok());
+}
+
+TEST(BuilderTest, OptionalValuesOfNoOtherType) {
+  Fixture f(18);
+  EXPECT_FALSE(f.b.Optional(f.Input(DType::kBFloat16, {3})));
+  EXPECT_THAT(std::string(f.b.TakeStatus().message()),
+              HasSubstr("Optional does not take bfloat16"));
+  Fixture old(14);
+  EXPECT_FALSE(old.b.Optional(old.Input(DType::kFloat32, {3})));
+  EXPECT_THAT(std::string(old.b.TakeStatus().message()), HasSubstr("Optional needs opset 15"));
+}
+
 TEST(BuilderTest, InnerGraphsSeeOuterNodesAndKeepTheirOwn) {
   Fixture f(18);
   const Val x = f.Input(DType::kFloat32, {3});

@@ -26,9 +26,9 @@ using ir::TensorLiteral;
 
 struct Graph;
 
-// A tensor, or a sequence or optional of tensors of this type.
+// A tensor, or a sequence, optional or optional sequence of tensors of this type.
 struct ValueType {
-  enum class Kind { kTensor, kSequence, kOptional };
+  enum class Kind { kTensor, kSequence, kOptional, kOptionalSequence };
   Kind kind = Kind::kTensor;
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape = std::nullopt;  // nullopt: rank unknown
@@ -67,7 +67,7 @@ struct Graph {
 struct Attr {
   using Data = std::variant<int64_t, float, std::string, DType, std::vector<int64_t>, std::vector<float>,
                             std::vector<std::string>, std::shared_ptr<const TensorLiteral>,
-                            std::shared_ptr<Graph>>;
+                            std::shared_ptr<Graph>, ValueType>;
   std::string name;
   Data data;
 

@@ -16,6 +16,8 @@ std::string TypeText(const ValueType& type) {
     case ValueType::Kind::kTensor: return tensor;
     case ValueType::Kind::kSequence: return absl::StrCat("sequence(", tensor, ")");
     case ValueType::Kind::kOptional: return absl::StrCat("optional(", tensor, ")");
+    case ValueType::Kind::kOptionalSequence:
+      return absl::StrCat("optional(sequence(", tensor, "))");
   }
   return tensor;
 }
@@ -39,6 +41,7 @@ struct AttrText {
     return ir::PrintLiteral(*value);
   }
   std::string operator()(const std::shared_ptr<Graph>& value) const { return value->name; }
+  std::string operator()(const ValueType& value) const { return TypeText(value); }
 };
 
 class Printer {

@@ -7,7 +7,8 @@
 // pin_memory, memory_format, generator) are None.
 //
 // Operators that are no ATen operators:
-//   prim::If(cond: bool|tensor)            two blocks without params; results = outputs
+//   prim::If(cond: bool|tensor)            two blocks without params; results = outputs. Where
+//                                          outputs are optional, the first gives them, the second None
 //   prim::Loop(max_trip_count: int, cond: bool, carried: list)
 //                                          one block: params (iteration, carried…), results
 //                                          (condition, carried…); outputs = carried

@@ -90,13 +90,28 @@ struct Branch {
   Vals vals;
 };
 
+// A constant that stands in the place of a tensor of other sizes, and that nothing reads, in these
+// sizes: runtimes take the result's for granted.
+Item Filling(Op& op, const Item& item, const ir::Type& type) {
+  if (!item.is_val() || !item.val.is_const() || !type.is_tensor() || !type.shape) return item;
+  const Shape wanted = *Lowering::TypeOf(type).shape, &given = item.val.shape();
+  if (given.size() != wanted.size()) return item;
+  std::vector<int64_t> sizes;
+  bool differ = false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    sizes.push_back(wanted[i].is_number() ? wanted[i].value() : given[i].value());
+    differ = differ || !given[i].Equals(sizes.back());
+  }
+  return differ ? Item(op.b.Expand(item.val, op.b.Ints(sizes))) : item;
+}
+
 Branch LowerBranch(Op& op, const ir::Block& block, const char* name) {
   Branch branch;
   branch.graph = op.b.Subgraph(name, nullptr, [&] {
     op.lowering.LowerNodes(block);
     const std::vector<Item> items = op.lowering.Results(block);
     for (size_t i = 0; i < items.size(); ++i) {
-      branch.results.push_back(Carried(op, items[i], op.OutType(i)));
+      branch.results.push_back(Filling(op, Carried(op, items[i], op.OutType(i)), op.OutType(i)));
       AppendVals(branch.results.back(), &branch.vals);
     }
     return branch.vals;
@@ -137,6 +152,63 @@ bool FitsBelow11(Op& op, const Vals& branch, const Vals& other, const std::vecto
   return true;
 }
 
+// ---------------------------------------------------------------- If that gives values or None
+
+// The values that the first block gives, as optional values of a graph of their own.
+Branch LowerPresent(Op& op, const ir::Block& block) {
+  Branch branch;
+  branch.graph = op.b.Subgraph("then_branch", nullptr, [&] {
+    op.lowering.LowerNodes(block);
+    const std::vector<Item> items = op.lowering.Results(block);
+    for (size_t i = 0; i < items.size(); ++i) {
+      const ir::Type& type = op.OutType(i).elements[0];
+      op.Require(!items[i].is_quantized(), "a quantized tensor that may be None");
+      branch.results.push_back(OutputForm(op.b, Carried(op, items[i], type), type));
+      AppendVals(branch.results.back(), &branch.vals);
+    }
+    Vals optionals;
+    for (const Val val : branch.vals) optionals.push_back(op.b.Optional(val));
+    return optionals;
+  });
+  return branch;
+}
+
+// Optional values of the same types that are empty.
+std::shared_ptr<Graph> LowerAbsent(Op& op, const Vals& present) {
+  return op.b.Subgraph("else_branch", nullptr, [&] {
+    Vals optionals;
+    for (const Val val : present) optionals.push_back(op.b.EmptyOptional(val.get()->type));
+    return optionals;
+  });
+}
+
+void OptionalIf(Op& op, Val condition) {
+  if (!op.Require(op.b.opset() >= 16,
+                  "a result that is None or not, as the inputs decide, needs opset 16, the first "
+                  "whose If gives optional values")) {
+    return;
+  }
+  const Branch present = LowerPresent(op, *op.node.blocks[0]);
+  if (op.failed()) return;
+  const auto absent = LowerAbsent(op, present.vals);
+  if (op.failed()) return;
+  std::vector<OutputType> types;
+  for (const builder::Value* output : present.graph->outputs) {
+    types.push_back({output->type.dtype, output->type.shape, output->type.kind});
+  }
+  const Vals outputs =
+      op.b.OpN("If", {condition}, {{"then_branch", present.graph}, {"else_branch", absent}},
+               types.size(), types);
+  auto next = outputs.begin();
+  std::vector<Item> results;
+  for (const Item& like : present.results) results.push_back(FromVals(like, &next));
+  op.Return(std::move(results));
+}
+
+bool GivesOptionals(const Op& op) {
+  return op.num_outputs() > 0 && op.OutType().kind == ir::Type::Kind::kOptional;
+}
+
 void If(Op& op) {
   const Val condition = Condition(op, op.Tensor("cond"));
   if (!condition) return;
@@ -145,6 +217,7 @@ void If(Op& op) {
     op.lowering.LowerNodes(block);
     return op.Return(op.lowering.Results(block));
   }
+  if (GivesOptionals(op)) return OptionalIf(op, condition);
   const Branch then_branch = LowerBranch(op, *op.node.blocks[0], "then_branch");
   const Branch else_branch = LowerBranch(op, *op.node.blocks[1], "else_branch");
   std::vector<OutputType> types;
@@ -322,7 +395,7 @@ void Scan(Op& op) {
 
 extern const Family kControlFlow;
 const Family kControlFlow = {"control_flow", {
-    {"prim::If", If, 9, "lists: opset 11, of tensors that differ in size 13"},
+    {"prim::If", If, 9, "lists: opset 11, of tensors that differ in size 13; None or a value: 16"},
     {"prim::Loop", Loop, 9, "lists of tensors that differ in size: opset 13"},
     {"prim::Scan", Scan},
 }};

@@ -201,6 +201,24 @@ Item DynamicList(Op& op, const Item& list, const ir::Type& type) {
   return stacked ? StackedOf(op.b, list, type) : SequenceOf(op.b, list, type);
 }
 
+Item OutputForm(Builder& b, const Item& item, const ir::Type& type) {
+  if (!type.is_list() || item.failed()) return item;
+  if (item.kind == Item::Kind::kColumns) {
+    Item columns = item;
+    for (size_t i = 0; i < item.items.size(); ++i) {
+      columns.items[i] = OutputForm(b, item.items[i], ColumnType(type, i));
+    }
+    return columns;
+  }
+  if (!item.is_val() || item.val.is_sequence()) return item;
+  if (!item.val.dim(0).is_number()) return SplitToSequence(b, item.val, {}, 0);
+  Vals items;
+  for (int64_t i = 0; i < item.val.dim(0).value(); ++i) {
+    items.push_back(b.Gather(item.val, b.Int(i), 0));
+  }
+  return Item::List(items);
+}
+
 bool IsDynamicList(const Item& item, const ir::Type& type) {
   return item.kind == Item::Kind::kColumns || (item.is_val() && type.is_list());
 }

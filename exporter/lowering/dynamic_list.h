@@ -53,6 +53,10 @@ Val ListStack(Builder& b, const Item& list, int axis);
 Val ElementOf(Builder& b, const Vals& elements, Val index);
 inline constexpr int kSequences = 11;
 
+// What the program gives, as outputs of the model: a list of unknown length is a sequence there at
+// every opset, the tensor of a list of known length its items. Items of other types as they are.
+Item OutputForm(Builder& b, const Item& item, const ir::Type& type);
+
 // ---- sequences that operators give
 // Pieces of that size (a 0-d integer) along an axis, the last one smaller; where `size` is null,
 // single slices without the axis.

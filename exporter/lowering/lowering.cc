@@ -98,7 +98,8 @@ ValueType Lowering::TypeOf(const ir::Type& type) {
   }
   if (type.kind == ir::Type::Kind::kOptional) {
     ValueType element = TypeOf(type.elements.front());
-    element.kind = ValueType::Kind::kOptional;
+    element.kind = element.kind == ValueType::Kind::kSequence ? ValueType::Kind::kOptionalSequence
+                                                              : ValueType::Kind::kOptional;
     return element;
   }
   DType dtype = type.TensorDType();
@@ -295,24 +296,6 @@ void Lowering::AddOutput(std::string name, const Item& item) {
   add(item.scale, absl::StrCat(name, ".scale"));
   add(item.zero_point, absl::StrCat(name, ".zero_point"));
 }
-
-namespace {
-
-// A list of unknown length is a sequence among the outputs at every opset.
-Item OutputForm(builder::Builder& b, const Item& item, const ir::Type& type) {
-  if (!type.is_list() || item.failed()) return item;
-  if (item.kind == Item::Kind::kColumns) {
-    Item columns = item;
-    for (size_t i = 0; i < item.items.size(); ++i) {
-      columns.items[i] = OutputForm(b, item.items[i], ColumnType(type, i));
-    }
-    return columns;
-  }
-  const bool dynamic = item.is_val() && !item.val.is_sequence() && !item.val.numel();
-  return dynamic ? SplitToSequence(b, item.val, {}, 0) : item;
-}
-
-}  // namespace
 
 void Lowering::AddOutputs() {
   builder_.SetSource("", -1);

@@ -46,6 +46,10 @@ void SetType(const builder::ValueType& type, onnx::TypeProto* proto) {
     case builder::ValueType::Kind::kOptional:
       proto = proto->mutable_optional_type()->mutable_elem_type();
       break;
+    case builder::ValueType::Kind::kOptionalSequence:
+      proto = proto->mutable_optional_type()->mutable_elem_type();
+      proto = proto->mutable_sequence_type()->mutable_elem_type();
+      break;
   }
   SetTensorType(type, proto->mutable_tensor_type());
 }
@@ -269,6 +273,10 @@ absl::Status SkeletonBuilder::AddAttribute(const builder::Attr& from, onnx::Attr
           [&](const std::shared_ptr<builder::Graph>& graph) {
             to->set_type(AttributeProto::GRAPH);
             status = AddGraph(*graph, to->mutable_g());
+          },
+          [&](const builder::ValueType& type) {
+            to->set_type(AttributeProto::TYPE_PROTO);
+            SetType(type, to->mutable_tp());
           }},
       from.data);
   return status;

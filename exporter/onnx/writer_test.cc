@@ -191,6 +191,23 @@ TEST(WriterTest, DocStringsAndAttributes) {
   EXPECT_EQ(graph.node(0).attribute(0).i(), onnx::TensorProto::INT64);
 }
 
+TEST(WriterTest, OptionalTypes) {
+  using Kind = builder::ValueType::Kind;
+  TestModel test;
+  const builder::ValueType list{Kind::kSequence, DType::kInt64, ir::Shape{3}};
+  auto* y = test.NewValue("y", DType::kInt64, ir::Shape{3});
+  y->type.kind = Kind::kOptionalSequence;
+  test.Node("Optional", {}, y, {{"type", list}});
+  test.Output(y);
+  ASSERT_TRUE(test.Write({}).ok());
+  const onnx::GraphProto graph = test.Read().graph();
+  const onnx::TypeProto& type = graph.node(0).attribute(0).tp();
+  EXPECT_EQ(graph.node(0).attribute(0).type(), onnx::AttributeProto::TYPE_PROTO);
+  EXPECT_EQ(type.sequence_type().elem_type().tensor_type().elem_type(), onnx::TensorProto::INT64);
+  EXPECT_EQ(graph.output(0).type().optional_type().elem_type().SerializeAsString(),
+            type.SerializeAsString());
+}
+
 TEST(IrVersionTest, IsTheLowestForEachOpset) {
   const int expected[] = {4, 5, 6, 7, 7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14};
   for (int opset = 9; opset <= 28; ++opset) EXPECT_EQ(IrVersion(opset), expected[opset - 9]);

@@ -4,6 +4,7 @@ R"py("  # C++ reads this file too, as a raw string: see script.cc.
 A case is a folder in the form of ONNX's backend tests: input_0.pb, input_1.pb, … and output_0.pb, …
 Models run in ONNX Runtime; where it has no kernel for a node, in ONNX's reference evaluator.
 Of outputs that depend on random numbers, type and shape are compared only.
+Optional outputs that are None have no output_i.pb; results name them.
 NaN equals NaN; results hold the share of it among the expected values of an output, and a warning
 where an output has no finite value, and so says little.
 Given the values that a model must have inside (exporter/cli/first_difference.h), finds the first
@@ -131,6 +132,12 @@ class Model:
         self.session, self.inputs, self.runtime = start_session(path, outputs)
 
     @functools.cached_property
+    def outputs(self):
+        """The names of its outputs."""
+        return list(getattr(self.session, "output_names", None) or [
+            value.name for value in self.session.get_outputs()])
+
+    @functools.cached_property
     def random_outputs(self):
         """Of the outputs that depend on random numbers: position -> whether their sizes may too."""
         graph = onnx.load(self.path, load_external_data=False).graph
@@ -141,10 +148,9 @@ class Model:
     def arranged(self, outputs):
         """(position of the output, tensor) of all tensors in PyTorch's order: a list of tuples is an output
         for each field, with that of all items."""
-        names = getattr(self.session, "output_names", None) or [
-            value.name for value in self.session.get_outputs()]
         arranged = []
-        for _, group in itertools.groupby(range(len(outputs)), lambda index: prefix_of(names[index])):
+        for _, group in itertools.groupby(range(len(outputs)),
+                                          lambda index: prefix_of(self.outputs[index])):
             columns = [[(index, value) for value in flatten([outputs[index]])] for index in group]
             arranged += [pair for row in zip(*columns, strict=True) for pair in row]
         return arranged
@@ -226,7 +232,8 @@ def share_where(condition, expected):
 def new_result(path, label, folder, runtime, problem=None):
     """nan: output -> share of NaN, where it is above 0."""
     return {"model": path, "case": label, "runtime": runtime, "max_error": None, "problem": problem,
-            "random": [], "nan": {}, "warning": None, "first_difference": None, "folder": folder}
+            "random": [], "nan": {}, "none": [], "warning": None, "first_difference": None,
+            "folder": folder}
 
 
 def run_case(model, label, folder, rtol, atol):
@@ -236,6 +243,9 @@ def run_case(model, label, folder, rtol, atol):
     except Exception as error:  # whatever a runtime throws is the result
         result["problem"] = text_of(error)
         return result
+    result["none"] = list(dict.fromkeys(model.outputs[index] for index, value in outputs
+                                        if value is None))
+    outputs = [(index, value) for index, value in outputs if value is not None]
     random = [model.random_outputs.get(index) for index, _ in outputs]
     actual = [value for _, value in outputs]
     expected = read_tensors(folder, "output")
@@ -397,6 +407,8 @@ def result_text(result):
     if result["nan"]:
         shares = ", ".join(f"{100 * share:.3g}% of {name}" for name, share in result["nan"].items())
         notes.append(f"expected NaN: {shares}")
+    if result["none"]:
+        notes.append(f"None: {', '.join(result['none'])}")
     return (result["problem"] or "ok") + (f" ({'; '.join(notes)})" if notes else "")
 
 

@@ -145,6 +145,23 @@ class ScriptTest(Folder):
         self.assertEqual(status, 1)
         self.assertIn("longer", result["problem"])
 
+    def test_optional_outputs(self):
+        self.write("Abs", TensorProto.FLOAT, self.floats(-1), self.floats(1))
+        tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, [None])
+        nodes = [helper.make_node("Optional", ["x"], ["there"]), helper.make_node("Optional", [], ["gone"], type=tensor)]
+        outputs = [helper.make_value_info(name, helper.make_optional_type_proto(tensor)) for name in ("gone", "there")]
+        graph = helper.make_graph(nodes, "g", [helper.make_value_info("x", tensor)], outputs)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8),
+                  self.folder / "model.onnx")
+        for wanted, status, problem in ((-1, 0, None), (1, 1, "there[0] is -1.0")):
+            (self.folder / "test_data_set_0/output_0.pb").write_bytes(
+                self.floats(wanted, name="there").SerializeToString())
+            found, result = self.run_suite()
+            self.assertEqual((found, result["none"]), (status, ["gone"]))
+            self.assertIn(problem or "", result["problem"] or "")
+        (self.folder / "test_data_set_0/output_1.pb").write_bytes(self.floats(1).SerializeToString())
+        self.assertEqual(self.run_suite()[1]["problem"], "1 outputs, expected 2")
+
     def test_tolerance(self):
         self.write("Abs", TensorProto.FLOAT, self.floats(-100), self.floats(101))
         self.assertEqual(self.run_suite()[0], 1)

@@ -202,6 +202,7 @@ def check_model(case: Any, path: str, sets: list[Any]) -> tuple[str, str, str | 
     for inputs, expected in sets:
         try:
             results = flatten(list(runner.run(flatten(list(inputs)))))
+            results = [result for result in results if result is not None]
         except Exception as error:  # noqa: BLE001
             return "run", f"{type(runner).__name__}: {error}", None
         difference = compare(case, results, expected)

@@ -8,7 +8,6 @@
 #include "exporter/torch/values/tensors.h"
 
 namespace rules_onnx::script {
-
 // Converts one side into a block of its own; whatever it changed of outer items is undone and
 // handed back.
 Converter::Branch Converter::ConvertInner(const Side& side) {

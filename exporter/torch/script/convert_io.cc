@@ -108,8 +108,36 @@ ir::Arg Converter::Ranked(const ir::Arg& result, const Observed& seen, const std
   return graph_.main.nodes.back()->output();
 }
 
-// `seen`: the same in the run of the example.
-void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path) {
+// The result where `there` holds, None otherwise.
+ir::Value* Converter::OptionalOutput(const ir::Arg& result, const ItemRef& there) {
+  const ir::Arg condition = ToArg(*there);
+  auto outputs = std::find_if(optional_outputs_.begin(), optional_outputs_.end(),
+                              [&](const auto& each) { return each.condition == condition; });
+  if (outputs == optional_outputs_.end()) {
+    auto choice = graph_.NewNode("prim::If", {{"cond", condition}});
+    for (int i = 0; i < 2; ++i) choice->blocks.push_back(std::make_unique<ir::Block>());
+    outputs = optional_outputs_.insert(outputs, {condition, std::move(choice)});
+  }
+  ir::Node& choice = *outputs->choice;
+  choice.blocks[0]->results.push_back(result);
+  choice.blocks[1]->results.push_back(ir::Arg());
+  choice.outputs.push_back(graph_.NewValue(
+      ir::Type{.kind = ir::Type::Kind::kOptional, .elements = {TypeOfArg(result)}}));
+  return choice.outputs.back();
+}
+
+ItemRef Converter::Both(const ItemRef& a, const ItemRef& b) {
+  if (a == nullptr) return b;
+  auto both = graph_.NewNode("aten::__and__.bool", {{"a", ToArg(*a)}, {"b", ToArg(*b)}});
+  both->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
+  graph_.main.nodes.push_back(std::move(both));
+  return Leaf(graph_.main.nodes.back()->output());
+}
+
+// `seen`: the same in the run of the example. `there`: whether there is such an output; null:
+// always.
+void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path,
+                              const ItemRef& there) {
   const auto part = [&](size_t i) {
     const bool each = item->kind() != Item::Kind::kDict && !seen.length_varies;
     return each && i < seen.elements.size() ? seen.elements[i] : Observed();
@@ -121,7 +149,7 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
         graph_.dropped_outputs.push_back({path, leaf.is_none() ? "None" : "str"});
         return;
       }
-      graph_.main.results.push_back(leaf);
+      graph_.main.results.push_back(there ? OptionalOutput(leaf, there) : leaf);
       graph_.output_names.push_back(path);
       return;
     }
@@ -130,9 +158,14 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
     case Item::Kind::kObject:
       graph_.dropped_outputs.push_back({path, "an object"});
       return;
-    case Item::Kind::kOptional:
-      throw ConvertError{absl::UnimplementedError(absl::StrCat(
-          "output ", path, " is None or not, as the inputs decide: ONNX has no such output"))};
+    case Item::Kind::kOptional: {
+      const ItemRef &here = item->content.items[0], &value = item->content.items[1];
+      const auto known = ConstantBool(here);
+      if (known == false) return FlattenOutput(Leaf(ir::Arg()), seen, path, nullptr);
+      const bool absent = seen.kind == ir::Type::Kind::kNone;
+      return FlattenOutput(value, absent ? Observed() : seen, path,
+                           known ? there : Both(there, here));
+    }
     case Item::Kind::kDict:
       if (item->content.unordered && item->content.items.size() > 1) {
         throw ConvertError{absl::UnimplementedError(absl::StrCat(
@@ -140,22 +173,19 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
             "model have one order"))};
       }
       for (size_t i = 0; i < item->content.items.size(); ++i) {
-        if (item->content.items[i]->is_entry()) {
-          throw ConvertError{absl::UnimplementedError(absl::StrCat(
-              "output ", path, " is a dict whose keys the inputs decide: the outputs of an ONNX model "
-              "are fixed"))};
-        }
         const ir::Arg& key = item->content.keys[i];
-        FlattenOutput(item->content.items[i], part(i),
-                      absl::StrCat(path, ".", key.is_string() ? key.as_string()
-                                                              : absl::StrCat(key.as_int())));
+        FlattenOutput(
+            item->content.items[i], part(i),
+            absl::StrCat(path, ".", key.is_string() ? key.as_string() : absl::StrCat(key.as_int())),
+            there);
       }
       return;
     default:
       for (size_t i = 0; i < item->content.items.size(); ++i) {
         const bool named = i < item->field_names.size();
         FlattenOutput(item->content.items[i], part(i),
-                      absl::StrCat(path, ".", named ? item->field_names[i] : absl::StrCat(i)));
+                      absl::StrCat(path, ".", named ? item->field_names[i] : absl::StrCat(i)),
+                      there);
       }
   }
 }

@@ -108,10 +108,12 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
   for (int i = 0; i < kMaxAttempts; ++i) {
     DropSlotsOfValues(&plan);
     LoopAttempt attempt;
-    if (TryLoop(node, inside, done, plan, &attempt) && !ChangePlan(node, attempt, &plan) &&
-        AddLoopResults(node, plan, &attempt)) {
+    const bool complete = TryLoop(node, inside, done, plan, &attempt);
+    if (complete && ChangePlan(node, attempt, &plan)) continue;
+    if (complete && AddLoopResults(node, plan, &attempt)) {
       return EmitLoop(node, condition, done, plan, &attempt);
     }
+    plan.invariant.clear();  // with a list as a value the body may do more
   }
   Fail(node, "carries values whose structure does not settle");
 }
@@ -242,11 +244,18 @@ bool Converter::ChangePlan(const JitNode* node, const LoopAttempt& attempt, Loop
     changed = true;
   }
   for (size_t i = 0; i < plan->state.size(); ++i) {
-    const ItemRef& result = attempt.branch.outputs[i + 1];
     if (plan->invariant.count(i)) continue;
-    if (FitInitial(node, attempt.state_items[i], result, attempt, plan, &plan->state[i])) {
-      changed = true;
-    } else if (IsInvariant(attempt.state_items[i], attempt.params[i], result, attempt)) {
+    changed = FitInitial(node, attempt.state_items[i], attempt.branch.outputs[i + 1], attempt, plan,
+                         &plan->state[i]) ||
+              changed;
+  }
+  if (changed) {  // what the body left alone it may change now
+    plan->invariant.clear();
+    return true;
+  }
+  for (size_t i = 0; i < plan->state.size(); ++i) {
+    if (plan->invariant.count(i)) continue;
+    if (IsInvariant(attempt.state_items[i], attempt.params[i], attempt.branch.outputs[i + 1], attempt)) {
       plan->invariant.insert(i);
       changed = true;
     }

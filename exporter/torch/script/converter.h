@@ -157,7 +157,11 @@ class Converter {
   void DefineInputs();
   ItemRef InputItem(const inputs::Value& value, const std::string& path);
   void AddOutputs();
-  void FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path);
+  void FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path,
+                     const ItemRef& there);
+  ir::Value* OptionalOutput(const ir::Arg& result, const ItemRef& there);
+  // Whether both hold; a null `a` does.
+  ItemRef Both(const ItemRef& a, const ItemRef& b);
   ir::Arg Ranked(const ir::Arg& result, const Observed& seen, const std::string& path);
   void FinishWeights();
 
@@ -345,6 +349,12 @@ class Converter {
   std::map<const JitNode*, std::pair<std::string, ir::SourceLocation>> places_;
 };
 
+  // Outputs that are None unless a condition holds: a prim::If for each condition.
+  struct OptionalOutputs {
+    ir::Arg condition;
+    std::unique_ptr<ir::Node> choice;
+  };
+  std::vector<OptionalOutputs> optional_outputs_;
 }  // namespace rules_onnx::script
 
 #endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_CONVERTER_H_
