@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
+#include "exporter/torch/script/enums.h"
 #include "exporter/torch/script/operator_call.h"
 #include "exporter/torch/values/tensors.h"
 
@@ -426,6 +427,8 @@ std::optional<c10::IValue> Converter::ToIValue(const ItemRef& item,
       if (!leaf.literal().shape.empty()) return std::nullopt;
       return c10::IValue(torch_values::TensorOf(leaf.literal()));
     }
+    const c10::EnumTypePtr members = leaf.is_int() ? EnumOf(type) : nullptr;
+    if (members) return MemberAt(members, leaf.as_int());
     return std::nullopt;
   }
   std::vector<c10::IValue> parts;
@@ -455,6 +458,45 @@ bool Converter::FoldConstants(const JitNode* node) {
     return false;
   }
   std::vector<c10::IValue> inputs;
+// Members of enums that the run decides. Those that are known are left to FoldConstants.
+bool Converter::ConvertEnum(const JitNode* node) {
+  const c10::EnumTypePtr type = node->inputs().empty() ? nullptr : EnumOf(node->input(0)->type());
+  if (type == nullptr || node->outputs().size() != 1) return false;
+  const std::string op = node->kind().toQualString();
+  const ItemRef& member = At(node->input(0));
+  if (member->is_none() || member->is_optional()) return false;
+  if (node->kind() == prim::EnumValue || node->kind() == prim::EnumName) {
+    if (member->is_constant()) return false;
+    const auto part = [&](const c10::EnumNameValue& each) {
+      return node->kind() == prim::EnumName ? Leaf(each.first) : FromIValue(each.second);
+    };
+    const auto members = type->enumNamesValues();
+    ItemRef found = part(members.back());
+    for (size_t i = members.size() - 1; i-- > 0;) {
+      ir::Node* equal =
+          Emit(node, "aten::eq.int", {{"a", ToArg(*member)}, {"b", static_cast<int64_t>(i)}});
+      equal->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
+      found = Select(node, Leaf(equal->output()), part(members[i]), found);
+    }
+    Define(node->output(), found);
+    return true;
+  }
+  const bool same = op == "aten::eq" || op == "aten::__is__",
+             differ = op == "aten::ne" || op == "aten::__isnot__";
+  if (!same && !differ) return false;
+  const ItemRef& other = At(node->input(1));
+  if (other->is_none() || other->is_optional()) return false;
+  if (member->is_constant() && other->is_constant()) {
+    Define(node->output(), Leaf(SameContent(*member, *other) == same));
+    return true;
+  }
+  ir::Node* compared = Emit(node, same ? "aten::eq.int" : "aten::ne.int",
+                            {{"a", ToArg(*member)}, {"b", ToArg(*other)}});
+  compared->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
+  Define(node->output(), Leaf(compared->output()));
+  return true;
+}
+
   bool tensors = false;
   for (const JitValue* input : node->inputs()) {
     const ItemRef& item = At(input);

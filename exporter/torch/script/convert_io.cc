@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
+#include "exporter/torch/script/enums.h"
 
 namespace rules_onnx::script {
 
@@ -86,7 +87,14 @@ void Converter::AddOutputs() {
         return param->name == "out" || absl::StartsWith(param->name, "out.");
       });
   const JitValue* result = program_.graph->block()->outputs()[0];
-  FlattenOutput(At(result), typing_.Seen(result, {0})[0], taken ? "output" : "out");
+  if (HoldsEnum(result->type())) {
+    throw ConvertError{
+        absl::UnimplementedError("the program gives a member of an enum, which no output holds")};
+  }
+  FlattenOutput(At(result), typing_.Seen(result, {0})[0], taken ? "output" : "out", nullptr);
+  for (OptionalOutputs& outputs : optional_outputs_) {
+    graph_.main.nodes.push_back(std::move(outputs.choice));
+  }
 }
 
 // ONNX wants the rank of every output: where it is not the same in all runs, that of the example.

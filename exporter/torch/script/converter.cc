@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/torch/script/enums.h"
 #include "exporter/torch/script/quantized.h"
 #include "exporter/torch/script/shape_rules.h"
 #include "exporter/torch/script/source.h"
@@ -155,7 +156,7 @@ bool Converter::ConvertNode(const JitNode* node) {
   }
   NoteDerived(node);
   if (!ConvertStructure(node) && !ConvertListOperator(node) && !ConvertDictOperator(node) &&
-      !ConvertQuery(node) && !FoldConstants(node)) {
+      !ConvertEnum(node) && !ConvertQuery(node) && !FoldConstants(node)) {
     EmitOperator(node);
   }
   return false;
@@ -574,6 +575,7 @@ ItemRef Converter::FromIValue(const c10::IValue& value) {
   if (value.isString()) return Leaf(value.toStringRef());
   if (value.isTuple() || value.isList()) {
     ItemRef whole = NewItem(value.isTuple() ? Item::Kind::kTuple : Item::Kind::kList);
+  if (value.isEnum()) return Leaf(PlaceOfMember(value));
     const auto items = value.isTuple() ? value.toTupleRef().elements().vec()
                                        : value.toListRef().vec();
     for (const c10::IValue& each : items) whole->content.items.push_back(FromIValue(each));

@@ -171,6 +171,7 @@ class Converter {
   bool ConvertQuery(const JitNode* node);
   bool ConvertIdentity(const JitNode* node);
 
+  bool ConvertEnum(const JitNode* node);
   // convert_dicts.cc
   bool ConvertDictOperator(const JitNode* node);
   bool MakeDict(const JitNode* node);
@@ -347,14 +348,14 @@ class Converter {
   // The number in a 0-d tensor that prim::NumToTensor made.
   std::unordered_map<const ir::Value*, ItemRef> numbers_;
   std::map<const JitNode*, std::pair<std::string, ir::SourceLocation>> places_;
-};
-
   // Outputs that are None unless a condition holds: a prim::If for each condition.
   struct OptionalOutputs {
     ir::Arg condition;
     std::unique_ptr<ir::Node> choice;
   };
   std::vector<OptionalOutputs> optional_outputs_;
+};
+
 }  // namespace rules_onnx::script
 
 #endif  // RULES_ONNX_EXPORTER_TORCH_SCRIPT_CONVERTER_H_

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/api/object.h>
 
+#include "exporter/torch/script/enums.h"
 #include "exporter/torch/script/interpreter.h"
 #include "exporter/torch/values/tensors.h"
 
@@ -60,6 +61,7 @@ Observed Observe(const c10::IValue& value) {
   if (value.isNone()) return Observed{.kind = Kind::kNone};
   if (value.isBool()) return Observed{.kind = Kind::kBool, .number = value.toBool()};
   if (value.isInt()) return Observed{.kind = Kind::kInt, .number = value.toInt()};
+  if (value.isEnum()) return Observed{.kind = Kind::kInt, .number = PlaceOfMember(value)};
   if (value.isDouble()) return Observed{.kind = Kind::kFloat};
   if (value.isComplexDouble()) return Observed{.kind = Kind::kComplex};
   if (value.isString() || value.isDevice()) return Observed{.kind = Kind::kString};

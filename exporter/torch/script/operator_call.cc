@@ -81,8 +81,15 @@ std::optional<size_t> ReturnedArgument(const Node* node, size_t index) {
   return std::nullopt;
 }
 
+// LibTorch divides by 0 then, which ends the process.
+bool LeavesRestOfZero(const Node* node, const std::vector<IValue>& inputs) {
+  return node->kind() == c10::aten::remainder && inputs[0].isInt() && inputs[1].isInt() &&
+         inputs[1].toInt() == 0;
+}
+
 std::vector<IValue> Call(const Node* node, const torch::jit::Operation& operation,
                          const std::vector<IValue>& inputs) {
+  TORCH_CHECK(!LeavesRestOfZero(node, inputs), "integer modulo by zero");
   Stack stack(inputs.begin(), inputs.end());
   // prim::tolist says that it takes any number of arguments, and takes three.
   if (node->schema().is_vararg() && node->kind() != prim::tolist) {

@@ -14,6 +14,7 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -139,12 +140,52 @@ const Node* FindCall(const Block* block) {
   return nullptr;
 }
 
+bool Forks(const Block* block) {
+  return std::any_of(block->nodes().begin(), block->nodes().end(), [](const Node* node) {
+    const auto inner = node->blocks();
+    return node->kind() == prim::fork || std::any_of(inner.begin(), inner.end(), Forks);
+  });
+}
+
+// The type with what futures give in place of futures.
+c10::TypePtr WithoutFutures(const c10::TypePtr& type) {
+  if (const auto future = type->cast<c10::FutureType>()) {
+    return WithoutFutures(future->getElementType());
+  }
+  if (type->kind() == c10::TypeKind::ClassType) return type;  // which may contain itself
+  std::vector<c10::TypePtr> parts = type->containedTypes().vec();
+  bool changed = false;
+  for (c10::TypePtr& part : parts) {
+    const c10::TypePtr without = WithoutFutures(part);
+    changed = changed || without != part;
+    part = without;
+  }
+  return changed ? type->withContained(std::move(parts)) : type;
+}
+
+// Where no fork is left: futures are what they give, and waiting does nothing.
+void DropFutures(Block* block) {
+  for (Value* input : block->inputs()) input->setType(WithoutFutures(input->type()));
+  for (auto it = block->nodes().begin(); it != block->nodes().end();) {
+    Node* node = *it++;
+    for (Value* output : node->outputs()) output->setType(WithoutFutures(output->type()));
+    for (Block* inner : node->blocks()) DropFutures(inner);
+    if (node->kind() != c10::aten::wait) continue;
+    node->output()->replaceAllUsesWith(node->input());
+    node->destroy();
+  }
+}
+
 absl::StatusOr<std::shared_ptr<Graph>> InlinedForward(const torch::jit::Module& module) {
   std::shared_ptr<Graph> graph = module.get_method("forward").graph()->copy();
+  // What a fork runs may call, and fork, once more.
   do {
-    torch::jit::Inline(*graph);
-  } while (AttributeResolver(graph.get(), module._ivalue()).Run());
-  torch::jit::InlineForkWait(graph);
+    torch::jit::InlineForkWait(graph);
+    do {
+      torch::jit::Inline(*graph);
+    } while (AttributeResolver(graph.get(), module._ivalue()).Run());
+  } while (Forks(graph->block()));
+  DropFutures(graph->block());
   TakeNumbers(graph->block());
   torch::jit::ConstantPropagationImmutableTypes(graph);
   torch::jit::EliminateDeadCode(graph);

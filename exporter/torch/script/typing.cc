@@ -157,6 +157,7 @@ ir::Type DeclaredType(const c10::TypePtr& type) {
                               std::nullopt);
     }
     case c10::TypeKind::IntType:
+    case c10::TypeKind::EnumType:
       return ir::Type::Scalar(Kind::kInt);
     case c10::TypeKind::FloatType:
       return ir::Type::Scalar(Kind::kFloat);

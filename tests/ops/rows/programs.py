@@ -2,7 +2,8 @@
 tensors that are one of several, values whose type the inputs decide."""
 
 from collections import OrderedDict
-from typing import Dict, List
+from enum import Enum
+from typing import Dict, List, Optional
 
 import torch
 from torch import Tensor
@@ -354,6 +355,90 @@ def compound_while(x: Tensor, ones: Tensor):
     return x, i, j
 
 
+def changed_after_a_change(x: Tensor, ones: Tensor):
+    last = torch.jit.annotate(Optional[int], None)
+    changes = 0
+    for i in range(int(ones.sum())):
+        if last is None:
+            last = i
+        else:
+            changes += last + 1
+    return x, changes
+
+
+# ---------------------------------------------------------------- enums, forks, numbers
+
+
+class Kind(Enum):
+    SUM = 1
+    MEAN = 5
+    NONE = 7
+
+
+class Name(Enum):
+    LEFT = "left"
+    RIGHT = "right"
+
+
+def enum_of_a_branch(x: Tensor, ones: Tensor):
+    kind = Kind.SUM
+    if bool(ones.sum() > 2):
+        kind = Kind.MEAN
+    if kind == Kind.MEAN:
+        x = x * 2
+    if kind is not Kind.NONE:
+        x = x + kind.value
+    return x, kind != Kind.SUM, kind == Kind.NONE
+
+
+def enum_of_a_loop(x: Tensor, ones: Tensor):
+    kind = Kind.NONE
+    for i in range(int(ones.sum())):
+        if kind == Kind.SUM:
+            kind = Kind.MEAN
+        elif kind == Kind.NONE:
+            kind = Kind.SUM
+        x = x * kind.value
+    return x
+
+
+def known_enums(x: Tensor):
+    kinds = {"a": Kind.SUM, "b": Kind.MEAN}
+    side = Name.RIGHT
+    total = 0
+    for kind in Kind:
+        total += kind.value
+    if side.value == "right" and side.name == "RIGHT" and kinds["b"] == Kind.MEAN and kinds["a"] is Kind.SUM:
+        x = x + kinds["b"].value
+    return x * total
+
+
+def forked(x: Tensor):
+    futures: List[torch.jit.Future[Tensor]] = []
+    for i in range(3):
+        futures.append(torch.jit.fork(scaled, x, i))
+    y = torch.jit.wait(torch.jit.fork(forking, x))
+    for future in futures:
+        y = y + torch.jit.wait(future)
+    return y
+
+
+def scaled(x: Tensor, factor: int):
+    return x * factor
+
+
+def forking(x: Tensor):
+    future = torch.jit.fork(scaled, x, 7)
+    return torch.jit.wait(future) - 1
+
+
+def common_divisor(ones: Tensor):
+    a, b = int(ones.sum()) * 12, 30
+    while b:
+        a, b = b, a % b
+    return a, int(abs(ones.sum() - 4))
+
+
 BRANCHES = (
     (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
     (key_taken_in_a_loop, 9), (dict_bound_anew_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (item_written, 10),
@@ -362,7 +447,8 @@ BRANCHES = (
     (tensor_from_nested_branches, 9), (item_in_a_branch, 10), (dtype_of_an_entry, 9),
     (tensor_from_a_branch, 9), (base_bound_anew, 9), (base_bound_anew_in_a_loop, 10), (dtype_of_a_branch, 9),
     (dtype_of_nested_branches, 9), (dtype_of_first_iteration, 9), (rank_of_a_branch, 9),
-    (places_of_numbers, 9), (numbers_of_a_tensor, 9), (compound_while, 10))
+    (places_of_numbers, 9), (numbers_of_a_tensor, 9), (compound_while, 10), (changed_after_a_change, 9),
+    (enum_of_a_branch, 9), (enum_of_a_loop, 9))
 
 # The number that decides: example, and what it is in the second input set.
 NUMBERS = ((3, 9), (2, 0), (5, 1))
@@ -384,4 +470,8 @@ ROWS = [
       for name, weights, options in (("weights", True, {}), ("odd", False, {"bias": False}),
                                      ("batch_first", False, {"batch_first": True}), ("zero", True, {"add_zero_attn": True}),
                                      ("bias_kv", False, {"add_bias_kv": True}))],
+    Case("known_enums", known_enums, [M], modes=SCRIPT),
+    Case("forked", forked, [M], modes=SCRIPT),
+    *[Case(f"common_divisor_{n}", common_divisor, [ones(n)], since=10, second={"K": other}, modes=SCRIPT)
+      for n, other in NUMBERS],
 ]
