@@ -137,9 +137,10 @@ void DynamicSlice(Op& op) {
   const auto bound = [&](absl::string_view name, int64_t otherwise) {
     return op.Has(name) ? op.IntVal(name) : op.b.Int(otherwise);
   };
-  const Val positions = op.b.Slice(Iota(op.b, ListLength(op.b, list)), 0, bound("start", 0),
-                                   bound("end", kEnd),
-                                   op.b.Int(op.Int("step")));
+  const int64_t step = op.Int("step");
+  const Val positions =
+      op.b.Slice(Iota(op.b, ListLength(op.b, list)), 0, bound("start", step > 0 ? 0 : kEnd),
+                 bound("end", step > 0 ? kEnd : -kEnd), op.b.Int(step));
   op.Return(ListPick(op.b, list, positions));
 }
 
@@ -148,16 +149,19 @@ void Slice(Op& op) {
   const bool known = items && (!op.Has("start") || op.KnownInt("start")) &&
                      (!op.Has("end") || op.KnownInt("end"));
   const int64_t step = op.Int("step");
-  if (!op.Require(step > 0, "the step of a list's slice must be positive")) return;
+  if (!op.Require(step != 0, "the step of a list's slice is 0")) return;
   if (!known) return DynamicSlice(op);
   const int64_t size = static_cast<int64_t>(items->size());
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   const auto bound = [&](absl::string_view name, int64_t otherwise) {
-    const int64_t value = op.Has(name) ? op.Int(name) : otherwise;
-    return std::clamp<int64_t>(FromStart(value, *items), 0, size);
+    return op.Has(name) ? std::clamp<int64_t>(FromStart(op.Int(name), *items), low, high)
+                        : otherwise;
   };
   std::vector<Item> part;
-  const int64_t end = bound("end", size);
-  for (int64_t i = bound("start", 0); i < end; i += step) part.push_back((*items)[i]);
+  const int64_t end = bound("end", step > 0 ? high : low);
+  for (int64_t i = bound("start", step > 0 ? low : high); step > 0 ? i < end : i > end; i += step) {
+    part.push_back((*items)[i]);
+  }
   op.Return(Item::List(std::move(part)));
 }
 
@@ -346,6 +350,8 @@ void AllOrAny(Op& op) {
 // What lists whose length depends on the inputs need.
 constexpr char kItems[] = "tensors that differ in size, of unknown number: opset 11";
 constexpr char kParts[] = "tensors that differ in size, of unknown number: opset 13";
+constexpr char kSliced[] =
+    "of an unknown number, a negative step: opset 10, tensors that differ in size: 13";
 constexpr char kRepeated[] = "an unknown number: opset 10, of tensors that differ in size 13";
 
 }  // namespace
@@ -368,7 +374,7 @@ const Family kContainer = {"container", {
     {"aten::select.t", GetItem, 9, kItems},
     {"prim::tolist", ToList},
     {"aten::len", Length},
-    {"aten::slice.t", Slice, 9, kParts},
+    {"aten::slice.t", Slice, 9, kSliced},
     {"aten::add.t", Joined, 9, kParts},
     {"aten::mul.left_t", Repeated, 9, kRepeated},
     {"aten::mul.right_", Repeated, 9, kRepeated},

@@ -195,6 +195,7 @@ std::vector<Row> Rows() {
       {"aten::sym_min", Arithmetic<Min>},
       {"aten::sym_max", Arithmetic<Max>},
       {"aten::sym_not", Not},
+      {"prim::abs", Absolute},
       {"prim::abs.int", Absolute},
       {"prim::abs.float", Absolute},
       {"prim::abs.Scalar", Absolute},

@@ -29,9 +29,15 @@ std::optional<size_t> Position(int64_t index, size_t size) {
 std::vector<ItemRef> Slice(const std::vector<ItemRef>& items, std::optional<int64_t> start,
                            std::optional<int64_t> end, int64_t step) {
   const auto size = static_cast<int64_t>(items.size());
-  const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+  const bool forward = step > 0;
+  const int64_t low = forward ? 0 : -1, high = forward ? size : size - 1;
+  const auto clamp = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + size : at, low, high);
+  };
+  const int64_t first = start ? clamp(*start) : forward ? low : high;
+  const int64_t stop = end ? clamp(*end) : forward ? high : low;
   std::vector<ItemRef> part;
-  for (int64_t i = clamp(start.value_or(0)); i < clamp(end.value_or(size)); i += step) {
+  for (int64_t i = first; forward ? i < stop : i > stop; i += step) {
     part.push_back(items[static_cast<size_t>(i)]);
   }
   return part;
@@ -193,6 +199,7 @@ bool Converter::ConvertListOperator(const JitNode* node) {
   if (op == "aten::slice" && list->is_list()) {
     const auto start = IntOf(input(1)), end = IntOf(input(2)), step = IntOf(input(3));
     if ((!start && !input(1)->is_none()) || (!end && !input(2)->is_none()) || !step) return false;
+    if (*step == 0) Fail(node, "has step 0");
     return done(ListOf(Slice(items, start, end, *step)));
   }
   if (op == "aten::append") {
@@ -420,6 +427,8 @@ std::optional<c10::IValue> Converter::ToIValue(const ItemRef& item,
     const ir::Arg& leaf = item->content.leaf;
     if (leaf.is_none()) return c10::IValue();
     if (leaf.is_bool()) return c10::IValue(leaf.as_bool());
+    const c10::EnumTypePtr members = leaf.is_int() ? EnumOf(type) : nullptr;
+    if (members) return MemberAt(members, leaf.as_int());
     if (leaf.is_int()) return c10::IValue(leaf.as_int());
     if (leaf.is_float()) return c10::IValue(leaf.as_float());
     if (leaf.is_string()) return c10::IValue(leaf.as_string());
@@ -427,8 +436,6 @@ std::optional<c10::IValue> Converter::ToIValue(const ItemRef& item,
       if (!leaf.literal().shape.empty()) return std::nullopt;
       return c10::IValue(torch_values::TensorOf(leaf.literal()));
     }
-    const c10::EnumTypePtr members = leaf.is_int() ? EnumOf(type) : nullptr;
-    if (members) return MemberAt(members, leaf.as_int());
     return std::nullopt;
   }
   std::vector<c10::IValue> parts;
@@ -451,13 +458,6 @@ std::optional<c10::IValue> Converter::ToIValue(const ItemRef& item,
   return c10::IValue(list);
 }
 
-bool Converter::FoldConstants(const JitNode* node) {
-  const torch::jit::Operator* op = node->maybeOperator();
-  if (op == nullptr || node->outputs().empty() || node->inputs().empty()) return false;
-  if (node->schema().is_mutable() || node->hasSideEffects() || node->isNondeterministic()) {
-    return false;
-  }
-  std::vector<c10::IValue> inputs;
 // Members of enums that the run decides. Those that are known are left to FoldConstants.
 bool Converter::ConvertEnum(const JitNode* node) {
   const c10::EnumTypePtr type = node->inputs().empty() ? nullptr : EnumOf(node->input(0)->type());
@@ -497,6 +497,13 @@ bool Converter::ConvertEnum(const JitNode* node) {
   return true;
 }
 
+bool Converter::FoldConstants(const JitNode* node) {
+  const torch::jit::Operator* op = node->maybeOperator();
+  if (op == nullptr || node->outputs().empty() || node->inputs().empty()) return false;
+  if (node->schema().is_mutable() || node->hasSideEffects() || node->isNondeterministic()) {
+    return false;
+  }
+  std::vector<c10::IValue> inputs;
   bool tensors = false;
   for (const JitValue* input : node->inputs()) {
     const ItemRef& item = At(input);

@@ -296,6 +296,7 @@ void Converter::EmitOperator(const JitNode* node) {
   AddDataSymbols(node);
   ir::Node* emitted = Emit(node, op, std::move(args));
   DefineOutputs(node, emitted);
+  if (op == "aten::insert.t") JoinItem(At(node->input(0)), At(node->input(2)));
   if (!schema->returns().empty() && schema->returns()[0].alias_info() != nullptr &&
       schema->returns()[0].alias_info()->isWrite() && !schema->arguments().empty() &&
       schema->arguments()[0].alias_info() != nullptr &&
@@ -305,6 +306,13 @@ void Converter::EmitOperator(const JitNode* node) {
   if (op == "prim::NumToTensor.Scalar" && At(node->output())->is_value()) {
     numbers_[At(node->output())->value()] = At(node->input(0));
   }
+}
+
+// A list that was empty has the type of what is inserted.
+void Converter::JoinItem(const ItemRef& list, const ItemRef& item) const {
+  if (!list->is_value() || !list->value()->type.is_list()) return;
+  ir::Type& type = list->value()->type;
+  type = JoinTypes(type, ir::Type::List(TypeOfItem(*item)));
 }
 
 // Names the sizes (or the number) that this node takes from values.
@@ -567,6 +575,7 @@ ItemRef Converter::FromIValue(const c10::IValue& value) {
   }
   if (value.isBool()) return Leaf(value.toBool());
   if (value.isInt()) return Leaf(value.toInt());
+  if (value.isEnum()) return Leaf(PlaceOfMember(value));
   if (value.isDouble()) return Leaf(value.toDouble());
   if (value.isComplexDouble()) {
     const auto number = value.toComplexDouble();
@@ -575,7 +584,6 @@ ItemRef Converter::FromIValue(const c10::IValue& value) {
   if (value.isString()) return Leaf(value.toStringRef());
   if (value.isTuple() || value.isList()) {
     ItemRef whole = NewItem(value.isTuple() ? Item::Kind::kTuple : Item::Kind::kList);
-  if (value.isEnum()) return Leaf(PlaceOfMember(value));
     const auto items = value.isTuple() ? value.toTupleRef().elements().vec()
                                        : value.toListRef().vec();
     for (const c10::IValue& each : items) whole->content.items.push_back(FromIValue(each));

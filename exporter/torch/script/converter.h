@@ -146,6 +146,7 @@ class Converter {
   ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
   ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length);
   void TellTwinsApart(const ir::Node& node, ir::Type* type) const;
+  void JoinItem(const ItemRef& list, const ItemRef& item) const;
   void AddDataSymbols(const JitNode* node);
   void DefineOutputs(const JitNode* node, ir::Node* emitted);
   [[noreturn]] void Fail(const JitNode* node, const std::string& message) const;
@@ -170,8 +171,8 @@ class Converter {
   bool ConvertListOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
   bool ConvertIdentity(const JitNode* node);
-
   bool ConvertEnum(const JitNode* node);
+
   // convert_dicts.cc
   bool ConvertDictOperator(const JitNode* node);
   bool MakeDict(const JitNode* node);

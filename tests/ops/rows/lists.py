@@ -289,6 +289,29 @@ def popped_tuples_that_change(x: Tensor):
     return last, k, x.sum()
 
 
+def backwards(x: Tensor):
+    rows: List[Tensor] = []
+    for i in range(x.size(0)):
+        rows.append(x[i] * i)
+    known = [x, x + 1, x + 2, x + 3]
+    turned = rows[::-1]
+    return (torch.stack(turned), torch.stack(rows[2:0:-1]), torch.stack(rows[-2::-2]), turned[0],
+            torch.cat(known[::-1]), torch.cat(known[-2:-5:-2]), torch.cat(known[9:1:-1]))
+
+
+def inserted_into_nothing(x: Tensor):
+    rows: List[Tensor] = []
+    for i in range(x.size(0)):
+        rows.insert(0, x[i] * i)
+    return torch.stack(rows), rows[0], len(rows)
+
+
+def known_numbers(x: Tensor):
+    numbers = [3, x.size(1), x.size(0), 2]
+    numbers.sort()
+    return numbers, x
+
+
 ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT) for fn, since in (
         (stacked, 9), (joined, 9), (sums_of_parts, 11), (growing_from_one, 9), (of_growing_tensors, 13),
@@ -298,5 +321,6 @@ ROWS = [
         (inserted_and_popped, 9), (extended, 9), (repeated, 10), (comprehensions, 9), (numbers, 9),
         (changed_numbers, 11), (floats_and_bools, 9), (sizes_from_a_list, 9), (numbers_given, 11),
         (tensors_given, 11), (cut_off, 9), (queue, 11), (appended_or_replaced, 11),
-        (popped_tuples, 9), (popped_tuples_that_change, 9))],
+        (popped_tuples, 9), (popped_tuples_that_change, 9), (backwards, 10), (inserted_into_nothing, 9),
+        (known_numbers, 10))],
 ]
