@@ -678,6 +678,14 @@ def axes_of_one_size_or_one(x: Tensor, y: Tensor):
     return x - y, torch.relu(x)
 
 
+@case((X, torch.tensor(3)), forms=SCRIPT, refused="`is` asks for None, or for one of two tensors that are known")
+def tensor_that_is_one_of_two(x: Tensor, n: Tensor):
+    y = x
+    if bool(n > 1):
+        y = x * 2
+    return x + int(y.contiguous() is x)
+
+
 @case((X, torch.tensor(3)), forms=SCRIPT, refused="gives tensors of different dtypes in its two branches")
 def dtype_of_the_result(x: Tensor, n: Tensor):
     y = x

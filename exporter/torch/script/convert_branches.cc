@@ -198,7 +198,7 @@ ItemRef Converter::MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b)
   merge->emitted->outputs.push_back(output);
   merge->a.block->results.push_back(a->content.leaf);
   merge->b.block->results.push_back(b->content.leaf);
-  return Leaf(output);
+  return Given(output);
 }
 
 ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {

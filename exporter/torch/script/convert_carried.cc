@@ -26,7 +26,7 @@ ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, const
     ir::Value* param = graph_.NewValue(JoinTypes(TypeOfItem(*initial), seen));
     attempt->head.params.push_back(param);
     attempt->carried.push_back(initial->content.leaf);
-    whole = Leaf(param);
+    whole = Given(param);
   } else {
     whole = NewLike(*initial);
   }
@@ -150,7 +150,7 @@ ItemRef Converter::LoopOutput(const ItemRef& param, const LoopAttempt& attempt,
     // After no iteration it is the initial value, after some a result.
     ir::Value* output = graph_.NewValue(JoinTypes(param->value()->type, result_types[(*next)++]));
     emitted->outputs.push_back(output);
-    return Leaf(output);
+    return Given(output);
   }
   ItemRef whole = NewLike(*param);
   for (const ItemRef& part : param->content.items) whole->content.items.push_back(output_of(part));

@@ -317,8 +317,30 @@ ItemRef Converter::Negated(const JitNode* origin, const ItemRef& truth) {
   return Leaf(node->output());
 }
 
-// Whether two values are one object, which an operator's result and its input may be: as all runs say.
+// Whether the run decides which tensor this is: a branch or loop gives it, or what it may be of.
+bool Converter::MayBeGiven(const JitValue* value) {
+  if (At(value)->given) return true;
+  const c10::FunctionSchema* schema = value->node()->maybeSchema();
+  if (schema == nullptr || schema->returns().size() != 1 || value->node()->inputs().empty()) {
+    return false;
+  }
+  const bool alias = schema->returns()[0].alias_info() != nullptr ||
+                     absl::StrContains(schema->name(), "dropout");  // its input, in evaluation
+  return alias && MayBeGiven(value->node()->input(0));
+}
+
+// Whether two values are one object. An operator may give its input back: as all runs say.
 bool Converter::ConvertIdentity(const JitNode* node) {
+  const ItemRef &a = At(node->input(0)), &b = At(node->input(1));
+  const bool is = node->kind() == c10::Symbol::fromQualString("aten::__is__");
+  const bool same = a == b || (a->is_value() && b->is_value() && a->value() == b->value());
+  if (same || a->has_identity() || b->has_identity()) {
+    Define(node->output(), Leaf(same == is));
+    return true;
+  }
+  if (!a->is_leaf() || !b->is_leaf() || MayBeGiven(node->input(0)) || MayBeGiven(node->input(1))) {
+    return false;
+  }
   std::optional<int64_t> answer;
   for (const Observed& seen : typing_.Seen(node->output(), contexts_)) {
     if (seen.kind == ir::Type::Kind::kUnknown) continue;  // not reached in that run

@@ -513,6 +513,12 @@ ItemRef Converter::Leaf(ir::Arg arg) {
   return item;
 }
 
+ItemRef Converter::Given(ir::Value* value) {
+  ItemRef item = Leaf(value);
+  item->given = true;
+  return item;
+}
+
 ItemRef Converter::Unset(ir::Arg arg) {
   ItemRef item = Leaf(std::move(arg));
   item->content.unset = true;

@@ -171,6 +171,8 @@ class Converter {
   bool ConvertListOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
   bool ConvertIdentity(const JitNode* node);
+  bool ConvertIdentity(const JitNode* node);
+  bool MayBeGiven(const JitValue* value);
   bool ConvertEnum(const JitNode* node);
 
   // convert_dicts.cc
@@ -290,6 +292,7 @@ class Converter {
   // Of the same form, without its items.
   ItemRef NewLike(const Item& form);
   ItemRef Leaf(ir::Arg arg);
+  ItemRef Given(ir::Value* value);  // by a branch or loop of the graph
   ItemRef Unset(ir::Arg arg);
   ItemRef ListOf(std::vector<ItemRef> items);
   ItemRef FromIValue(const c10::IValue& value);

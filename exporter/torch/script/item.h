@@ -50,6 +50,7 @@ struct Item {
   std::string path;                                // kObject: "features.0", "" for the root
   int depth = 0;                                   // of the block that made it
   const torch::jit::Node* chosen_by = nullptr;     // kChoice: the branch or lookup
+  bool given = false;                              // a leaf that a branch or loop of the graph gives
 
   Kind kind() const { return content.kind; }
   bool is_leaf() const { return content.kind == Kind::kLeaf; }
