@@ -165,16 +165,17 @@ ItemRef Converter::MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b) 
     return item.is_list() || (item.is_value() && item.value()->type.is_list());
   };
   if (sequence(*a) && sequence(*b)) {
-    const auto value_in = [&](const ItemRef& item, const Branch& branch) {
-      ir::Block* const outer = std::exchange(block_, branch.block.get());
-      ir::Value* value = ListValue(node, item);
-      block_ = outer;
-      return Leaf(value);
-    };
-    return MergeLeaves(merge, value_in(a, merge->a), value_in(b, merge->b));
+    return MergeLeaves(merge, ListValueIn(node, a, merge->a), ListValueIn(node, b, merge->b));
   }
   if (a->has_identity() && b->has_identity() && !merge->copies) return MergeChoices(merge, a, b);
   Fail(node, "gives values of different structure in its two branches");
+}
+
+ItemRef Converter::ListValueIn(const JitNode* node, const ItemRef& list, const Branch& branch) {
+  ir::Block* const outer = std::exchange(block_, branch.block.get());
+  ir::Value* value = ListValue(node, list);
+  block_ = outer;
+  return Leaf(value);
 }
 
 ItemRef Converter::MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b) {
@@ -183,7 +184,8 @@ ItemRef Converter::MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b) 
   for (size_t i = 0; i < a->content.items.size(); ++i) {
     merged->content.items.push_back(MergeItems(merge, a->content.items[i], b->content.items[i]));
   }
-  return merged->content.items == a->content.items ? a : merged;
+  // Neither a filler nor what one branch made stands for a list that is there after both.
+  return merged->content.items == a->content.items && !a->has_identity() ? a : merged;
 }
 
 ItemRef Converter::MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b) {

@@ -84,6 +84,7 @@ ItemRef Converter::MergeChoices(Merge* merge, const ItemRef& a, const ItemRef& b
       add(side->content.items[i], side->content.flags[i], left);
     }
   }
+  if (items.empty()) return a;  // both are fillers
   if (items.size() == 1) return items[0];
   std::vector<ItemRef> flags;
   for (const auto& [first, second] : sides) flags.push_back(MergeItems(merge, first, second));
@@ -96,11 +97,18 @@ ItemRef Converter::Lift(Merge* merge, const ItemRef& item, const Branch& side) {
   if (const auto known = merge->lifted.find(item.get()); known != merge->lifted.end()) {
     return known->second;
   }
+  const bool left = &side == &merge->a;
+  if (item->is_leaf()) {  // a list value
+    const ItemRef filler =
+        ListValueIn(merge->node, Filler(merge->node, item), left ? merge->b : merge->a);
+    const ItemRef value =
+        left ? MergeLeaves(merge, item, filler) : MergeLeaves(merge, filler, item);
+    return merge->lifted[item.get()] = value;
+  }
   const auto part = [&](const ItemRef& inner) {
     const ItemRef filler = Filler(merge->node, inner);
-    return &side == &merge->a ? MergeItems(merge, inner, filler) : MergeItems(merge, filler, inner);
+    return left ? MergeItems(merge, inner, filler) : MergeItems(merge, filler, inner);
   };
-  if (item->is_leaf()) return merge->lifted[item.get()] = part(item);
   ItemRef lifted = NewLike(*item);
   merge->lifted[item.get()] = lifted;
   for (const ItemRef& inner : item->content.items) lifted->content.items.push_back(part(inner));

@@ -193,6 +193,7 @@ bool Converter::MakeDict(const JitNode* node) {
   if (pairs->kind() != Item::Kind::kList) Fail(node, "makes a dict of pairs of unknown number");
   const ItemRef dict = NewItem(Item::Kind::kDict);
   for (const ItemRef& pair : pairs->content.items) {
+    if (pair->kind() != Item::Kind::kTuple) Fail(node, "makes a dict of pairs that are not known");
     const ItemRef& key = pair->content.items[0];
     if (!key->is_constant()) Fail(node, "has a key that is not a constant");
     SetEntry(dict, key->content.leaf, pair->content.items[1]);

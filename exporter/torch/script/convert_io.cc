@@ -162,6 +162,10 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
       return;
     }
     case Item::Kind::kChoice:
+      if (item->content.items[0]->kind() == Item::Kind::kObject) {
+        graph_.dropped_outputs.push_back({path, "an object"});
+        return;
+      }
       return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path);
     case Item::Kind::kObject:
       graph_.dropped_outputs.push_back({path, "an object"});
@@ -189,6 +193,7 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
       }
       return;
     default:
+      if (item->content.items.empty()) graph_.dropped_outputs.push_back({path, "empty"});
       for (size_t i = 0; i < item->content.items.size(); ++i) {
         const bool named = i < item->field_names.size();
         FlattenOutput(item->content.items[i], part(i),

@@ -171,7 +171,6 @@ class Converter {
   bool ConvertListOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
   bool ConvertIdentity(const JitNode* node);
-  bool ConvertIdentity(const JitNode* node);
   bool MayBeGiven(const JitValue* value);
   bool ConvertEnum(const JitNode* node);
 
@@ -235,6 +234,8 @@ class Converter {
   bool ConvertBranches(const JitNode* node, const JitNode* chooser, const ItemRef& condition,
                        const Side& first, const Side& second);
   ItemRef MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b);
+  // The list as a value that is made in the branch.
+  ItemRef ListValueIn(const JitNode* node, const ItemRef& list, const Branch& branch);
   ItemRef MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b);
   ItemRef MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b);
   void PlaceIf(Merge* merge);

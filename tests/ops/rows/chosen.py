@@ -21,7 +21,6 @@ class Holder:
 torch.jit.script(Holder)
 
 
-
 # ---------------------------------------------------------------- entries of dicts, lists, tuples and objects
 
 
@@ -534,6 +533,57 @@ def list_of_dicts(x: Tensor, ones: Tensor):
     return d[0]["v"], d[1]["v"], y
 
 
+def made_alike_in_branches(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    if bool(n > 1):
+        y = [x]
+    else:
+        y = [x]
+    if bool(n > 2):
+        y.append(x * 2)
+    return len(y), torch.stack(y)
+
+
+def none_or_empty(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    l = [x]
+    b: Optional[List[Tensor]] = None
+    if bool(n > 2):
+        b = torch.jit.annotate(List[Tensor], [])
+    if b is None:
+        b = l
+    b.append(x)
+    return len(l), len(b)
+
+
+def empty_or_none(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    l = [x]
+    b: Optional[List[Tensor]] = torch.jit.annotate(List[Tensor], [])
+    if bool(n > 2):
+        b = None
+    if b is None:
+        b = l
+    b.append(x)
+    return len(l), len(b)
+
+
+def grown_in_a_branch(x: Tensor, ones: Tensor):
+    n = ones.sum()
+    d: Dict[str, List[Tensor]] = {}
+    y = [x * 3]
+    if bool(n > 1):
+        l: List[Tensor] = []
+        for i in range(int(n)):
+            l.append(x * i)
+        d["a"] = l
+        y = l
+    else:
+        d["a"] = [x * 5]
+    y.append(x)
+    return len(y), len(d["a"]), torch.stack(y), torch.stack(d["a"])
+
+
 PROGRAMS = (
     (dict_entry_written, 9), (dict_entry_append, 11), (dict_entry_other_way, 9), (list_entry, 9),
     (tuple_entry, 9), (same_content, 9), (tensor_of_an_entry, 9), (int_lists, 11), (dicts_in_dict, 9),
@@ -543,7 +593,8 @@ PROGRAMS = (
     (dyn_lists_chosen, 11), (iterate, 9), (dtype_choice, 9), (object_of_a_branch, 9), (new_objects, 13),
     (in_branch_writes, 9), (choice_in_list, 11), (chosen_in_both, 11), (dict_del, 11), (slice_of, 9),
     (sizes_of_one, 9), (none_or, 11), (stored_attr, 11), (new_lists_in_branches, 9), (ret_in_branch, 9),
-    (dict_lookup, 10), (list_lookup, 10), (list_of_dicts, 10))
+    (dict_lookup, 10), (list_lookup, 10), (list_of_dicts, 10), (made_alike_in_branches, 11), (none_or_empty, 11),
+    (empty_or_none, 11), (grown_in_a_branch, 13))
 
 # The number that decides: example, and what it is in the second input set.
 NUMBERS = ((3, 0), (1, 6))
