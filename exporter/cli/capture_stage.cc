@@ -15,6 +15,17 @@
 namespace rules_onnx::cli {
 namespace {
 
+// Gives axes the names that the file itself has for them.
+absl::Status NameByFile(const std::string& path, capture::Program* program,
+                        diagnostics::Diagnostics* diagnostics) {
+  if (program->axis_names.empty()) return absl::OkStatus();
+  const absl::Status status = NameSymbols({}, program->axis_names, /*allow_frozen=*/true,
+                                          &program->graph, diagnostics);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": extra/dynamic_axes.json: ", status.message()));
+}
+
 // The program as the file has it, its axes named. Complete only where `diagnostics` has no errors.
 absl::StatusOr<capture::Program> ReadExportedProgram(const Options& options,
                                                      diagnostics::Diagnostics* diagnostics) {
@@ -26,10 +37,10 @@ absl::StatusOr<capture::Program> ReadExportedProgram(const Options& options,
   absl::StatusOr<capture::Program> program =
       pt2::ReadExportedProgram(options.model, {}, diagnostics);
   if (!program.ok() || diagnostics->has_errors()) return program;
-  const std::string& axes =
-      options.dynamic_axes.empty() ? program->axis_names : options.dynamic_axes;
-  const absl::Status status = NameSymbols(options.inputs.items, axes, options.allow_frozen_shapes,
-                                          &program->graph, diagnostics);
+  absl::Status status = NameByFile(options.model, &*program, diagnostics);
+  if (!status.ok()) return status;
+  status = NameSymbols(options.inputs.items, options.dynamic_axes, options.allow_frozen_shapes,
+                       &program->graph, diagnostics);
   if (!status.ok()) return status;
   return program;
 }

@@ -36,12 +36,26 @@ void AddName(const std::string& old_name, const std::string& new_name, Names* na
                     .hint = "give them one name"});
 }
 
-// One name says that sizes are equal (SPEC): so must be those of the example.
+// Two sizes that are one from here on.
+void Restrict(const ir::SymbolInfo& other, ir::SymbolInfo* info) {
+  if (other.second != info->second) info->second = 0;
+  info->min = std::max(info->min, other.min);
+  if (other.max.has_value()) info->max = std::min(*other.max, info->max.value_or(*other.max));
+}
+
+// One name says that sizes are equal: so must be those of the example, within common bounds.
 absl::Status CheckExamples(const ir::Graph& graph, const Names& names) {
-  std::map<std::string, int64_t> examples;
+  std::map<std::string, ir::SymbolInfo> joined;
   for (const auto& [old_name, new_name] : names) {
-    const int64_t example = graph.symbols.at(old_name).example;
-    const int64_t known = examples.emplace(new_name, example).first->second;
+    const ir::SymbolInfo& info = graph.symbols.at(old_name);
+    ir::SymbolInfo& all = joined.emplace(new_name, info).first->second;
+    const int64_t example = info.example, known = all.example;
+    Restrict(info, &all);
+    if (all.max.has_value() && all.min > *all.max) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "names of axes: ", new_name, " names axes whose sizes cannot be equal in the program; "
+          "give them two names"));
+    }
     if (known != example) {
       return absl::InvalidArgumentError(
           absl::StrCat("names of axes: ", new_name, " names axes of sizes ", known, " and ",
@@ -77,13 +91,6 @@ void RenameType(const Names& names, ir::Type* type) {
     for (ir::Dim& dim : *type->shape) dim = RenameDim(dim, names);
   }
   for (ir::Type& element : type->elements) RenameType(names, &element);
-}
-
-// Two sizes that are one from here on.
-void Restrict(const ir::SymbolInfo& other, ir::SymbolInfo* info) {
-  if (other.second != info->second) info->second = 0;
-  info->min = std::max(info->min, other.min);
-  if (other.max.has_value()) info->max = std::min(*other.max, info->max.value_or(*other.max));
 }
 
 void RenameAll(const Names& names, ir::Graph* graph) {

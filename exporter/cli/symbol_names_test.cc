@@ -87,6 +87,11 @@ TEST(SymbolNamesTest, OneNameMakesTwoSizesOne) {
   ir::Graph unequal = MakeGraph();
   unequal.symbols["s1"].example = 9;
   EXPECT_FALSE(NameSymbols({}, json, false, &unequal, &diagnostics).ok());
+
+  ir::Graph apart = MakeGraph();
+  apart.symbols["s0"].max = 8;
+  apart.symbols["s1"].min = 9;
+  EXPECT_FALSE(NameSymbols({}, json, false, &apart, &diagnostics).ok());
 }
 
 TEST(SymbolNamesTest, NamesMustFitTheProgram) {

@@ -74,9 +74,14 @@ class PrintTest(unittest.TestCase):
         program = torch.export.export(Sum(), (torch.ones(2), torch.ones(3)), dynamic_shapes=dims)
         path = self.folder / "named.pt2"
         torch.export.save(program, path, extra_files={"dynamic_axes.json": '[null, {"0": "M"}]'})
-        for options, names in (((), ("s[0-9]+", "M")), (("--dynamic-axes", '{"x": {"0": "K"}}'), ("K", "s[0-9]+"))):
+        for options, names in (((), ("s[0-9]+", "M")), (("--dynamic-axes", '{"x": {"0": "K"}}'), ("K", "M")),
+                               (("--inputs", "y:float32[L=4]"), ("s[0-9]+", "L"))):
             done = self.run_print("--model", path, *options)
             self.assertRegex(done.stdout, r"input %x: float32\[{}\]\ninput %y: float32\[{}\]\n".format(*names), done.stderr)
+        torch.export.save(program, path, extra_files={"dynamic_axes.json": '{"z": {"0": "M"}}'})
+        done = self.run_print("--model", path)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("named.pt2: extra/dynamic_axes.json: dynamic_axes: there is no input 'z'", done.stderr)
 
     def test_what_cannot_be_printed(self):
         for arguments, words in (((), "either a --model or a --graph"),
