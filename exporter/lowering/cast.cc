@@ -15,7 +15,9 @@ void Convert(Op& op) {
   const DType out = op.OutDType();
   if (IsComplex(out)) return ReturnComplex(op, ReadComplex(op, name, PartType(op)));
   if (!IsComplexArgument(op, name)) return op.Return(op.b.Cast(item.val, out));
-  op.Return(op.b.Cast(ReadComplex(op, name, DType::kFloat64).re.val(), out));
+  const Complex complex = ReadComplex(op, name, DType::kFloat64);
+  const Val real = op.b.Cast(complex.re.val(), out);
+  op.Return(out == DType::kBool ? op.b.Or(real, op.b.Cast(complex.im.val(), out)) : real);
 }
 
 // src in the dtype and shape of self.

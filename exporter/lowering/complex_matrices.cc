@@ -1,6 +1,8 @@
 // Products of complex elements one after the other, comparisons of complex tensors, and what linear
 // algebra makes of complex matrices: of real ones with 2 · 2 real elements for a complex element.
+#include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -153,9 +155,9 @@ void Matrices(Op& op) { ReturnMatrices(op, OnReal(op)); }
 // Of the diagonal of a Hermitian matrix only the real parts count.
 Complex WithRealDiagonal(Complex x) {
   Builder& b = x.re.b();
-  const Val beside = b.Sub(b.Scalar(1, x.im.val().dtype()),
-                           Identity(b, b.Size(x.im.val(), -1), x.im.val().dtype()));
-  return {x.re, {b, b.Mul(x.im.val(), beside)}};
+  const Val im = x.im.val();
+  const Val diagonal = b.Cast(Identity(b, b.Size(im, -1), im.dtype()), DType::kBool);
+  return {x.re, {b, b.Where(diagonal, b.Scalar(0, im.dtype()), im)}};
 }
 
 void Cholesky(Op& op) { ReturnMatrices(op, OnReal(op, WithRealDiagonal)); }
@@ -181,9 +183,15 @@ void Solve(Op& op) {
     sizes.back() = b.Mul(sizes.back(), b.Int(2));
     return b.Reshape(Packed(x), sizes, std::nullopt);
   };
+  // Of A's rank, so that it is no batch of vectors with the doubled sizes.
+  std::vector<int64_t> missing(std::max(a.re.val().rank() - rhs.re.val().rank(), 0));
+  std::iota(missing.begin(), missing.end(), 0);
+  const auto matrices = [&](Complex x) {
+    return AsReal(b, {{b, b.Unsqueeze(x.re.val(), missing)}, {b, b.Unsqueeze(x.im.val(), missing)}});
+  };
   const auto replace = [&](const ir::NamedArg& arg) -> std::optional<Item> {
     if (arg.name == "A") return Item(AsReal(b, a));
-    if (arg.name == "B") return Item(vector ? flat(rhs) : AsReal(b, rhs));
+    if (arg.name == "B") return Item(vector ? flat(rhs) : matrices(rhs));
     return std::nullopt;
   };
   const std::vector<ir::Type> types = {WithoutSizes(op.OutType())};

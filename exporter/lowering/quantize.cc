@@ -286,10 +286,12 @@ void ChooseParameters(Op& op) {
 // The same with as much below zero as above it, which is in the middle.
 void ChooseSymmetricParameters(Op& op) {
   Builder& b = op.b;
-  const Val x = op.Tensor("input", kFloat);
+  const Val x = op.Tensor("input");
+  if (!x) return;
   const double span = static_cast<double>(op.Int("quant_max") - op.Int("quant_min")) / 2;
   const Val most = b.Reduce("ReduceMax", b.Unary("Abs", x), {}, false);
-  const Val scale = b.Max(b.Div(most, b.Scalar(span, kFloat)), op.Scalar("eps", kFloat));
+  const Val step = b.Cast(b.Div(most, b.Scalar(span, x.dtype())), kFloat);
+  const Val scale = b.Max(step, op.Scalar("eps", kFloat));
   const bool unsigned_bytes = op.Dtype("dtype", DType::kUInt8) == DType::kUInt8;
   op.Return(Vals{b.Cast(b.Reshape(scale, std::vector<int64_t>{1}), DType::kFloat64),
                  b.Ints({unsigned_bytes ? 128 : 0})});
@@ -305,7 +307,7 @@ void ChooseSymmetricTokenParameters(Op& op) {
   const auto number = [&](double value) { return b.Scalar(value, largest.dtype()); };
   const Val scale = b.Div(b.Max(largest, number(1e-5)), number(127));
   op.Return(Vals{b.Cast(scale, op.OutDType(0)),
-                 b.Cast(b.Mul(scale, number(0)), op.OutDType(1))});
+                 ExpandTo(b, b.Scalar(0, op.OutDType(1)), SizesOf(b, scale))});
 }
 
 // For each row of the last axis, to int8.

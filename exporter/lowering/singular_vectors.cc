@@ -4,7 +4,6 @@
 #include "exporter/lowering/lowering.h"
 #include "exporter/lowering/lu.h"
 #include "exporter/lowering/qr.h"
-#include "exporter/lowering/reduce.h"
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/svd.h"
 #include "exporter/lowering/values.h"
@@ -149,7 +148,9 @@ Eigen EigenOf(Op& op, Val matrix, bool vectors) {
   const Val half = lower ? LowerPart(b, a, 0) : UpperPart(b, a, 0);
   const Val rest = lower ? LowerPart(b, a, -1) : UpperPart(b, a, 1);
   const Val symmetric = AsBatch(b, b.Add(half, Transposed(b, rest)));
-  const Val shift = VectorNorm(b, symmetric, 2, {1, 2}, /*keepdims=*/true);
+  // No eigenvalue is larger than the largest sum of a row's elements.
+  const Val sums = b.Reduce("ReduceSum", b.Unary("Abs", symmetric), {2}, /*keepdims=*/true);
+  const Val shift = b.Reduce("ReduceMax", sums, {1}, /*keepdims=*/true);
   const Val n = b.Size(a, -1);
   const Val shifted = b.Add(symmetric, b.Mul(shift, Identity(b, n, DType::kFloat64)));
   const Singular singular = SingularOf(b, shifted, vectors);

@@ -108,6 +108,7 @@ ROWS = [
     *[Case(f"svdvals_empty_{n}", lambda a: L.svdvals(a), [torch.zeros(shape)]) for n, shape in ((0, (0, 0)), (1, (2, 3, 0)))],
     Case("pinverse", lambda a: torch.pinverse(a), [T("f32", 5, 3)], tol=TOL, since=10),
     Case("svdvals_wide", lambda a: L.svdvals(a), [T("f64", 3, 6)], tol=(1e-10, 1e-12), since=10),
+    Case("eigvalsh_extremes", lambda a: (L.eigvalsh(a * 1e-200) * 1e200, L.eigvalsh(a * 1e200) * 1e-200), [T("f64", 2, 3, 3, N=0)], since=10),
     Case("eigvalsh", lambda a: L.eigvalsh(a), [A], tol=TOL, since=10),
     *[Case(f"svd_{'full' if full else 'reduced'}_{name}", lambda a, full=full: rebuilt(*L.svd(a, full_matrices=full)), [x],
            tol=(1e-10, 1e-12) if getattr(x, "dtype", None) == "f64" else TOL, since=10, dynamic_since=DYNAMIC_SINCE.get(name, 0),
