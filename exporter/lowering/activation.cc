@@ -6,10 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
-#include "exporter/lowering/math.h"
 #include "exporter/lowering/random.h"
 #include "exporter/lowering/registry.h"
-#include "exporter/lowering/special.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -98,15 +96,14 @@ void Softplus(Op& op) {
   const Val x = op.Tensor("self");
   const Val beta = op.Scalar("beta", x.dtype());
   const Val scaled = b.Mul(x, beta);
-  const Val soft = b.Div(LogOnePlusExp(b, scaled), beta);
+  const Val soft = b.Div(b.Unary("Softplus", scaled), beta);
   op.Return(b.Where(b.Greater(scaled, op.Scalar("threshold", x.dtype())), x, soft));
 }
 
 void Mish(Op& op) {
   const Val x = op.Tensor("self");
-  const bool native = op.b.opset() >= 18 && x.dtype() != DType::kFloat64;
-  if (native) return op.Return(op.b.Unary("Mish", x));
-  op.Return(op.b.Mul(x, op.b.Unary("Tanh", LogOnePlusExp(op.b, x))));
+  if (op.b.opset() >= 18) return op.Return(op.b.Unary("Mish", x));
+  op.Return(op.b.Mul(x, op.b.Unary("Tanh", op.b.Unary("Softplus", x))));
 }
 
 DType SoftmaxType(Op& op, Val x) { return op.Dtype("dtype", x.dtype()); }
@@ -123,7 +120,7 @@ void LogSoftmax(Op& op) {
 
 void LogSigmoid(Op& op) {
   const Val x = op.Tensor("self");
-  op.Return(op.b.Unary("Neg", LogOnePlusExp(op.b, op.b.Unary("Neg", x))));
+  op.Return(op.b.Unary("Neg", op.b.Unary("Softplus", op.b.Unary("Neg", x))));
 }
 
 // ---------------------------------------------------------------- by sign
@@ -285,7 +282,7 @@ void HardtanhBackward(Op& op) {
 void LogSigmoidForward(Op& op) {
   Builder& b = op.b;
   const Val x = op.Tensor("self");
-  const Val result = b.Unary("Neg", LogOnePlusExp(b, b.Unary("Neg", x)));
+  const Val result = b.Unary("Neg", b.Unary("Softplus", b.Unary("Neg", x)));
   op.Return(Vals{result, b.Unary("Exp", b.Unary("Neg", b.Unary("Abs", x)))});
 }
 
@@ -302,8 +299,7 @@ Val Gelu(Builder& b, Val x, const std::string& approximate) {
   const auto constant = [&](double value) { return b.Scalar(value, dtype); };
   const Val half = b.Mul(x, constant(0.5));
   if (approximate == "none") {
-    const Val scaled = b.Div(x, constant(std::sqrt(2.0)));
-    const Val erf = dtype == DType::kFloat64 ? Erf(Expr(b, scaled)).val() : b.Unary("Erf", scaled);
+    const Val erf = b.Unary("Erf", b.Div(x, constant(std::sqrt(2.0))));
     return b.Mul(half, b.Add(erf, constant(1)));
   }
   const Val cube = b.Mul(x, b.Mul(x, x));

@@ -292,7 +292,7 @@ std::optional<bool> IsSame(Op& op) {
   const Item first = First(op), second = Second(op);
   if (first.failed() || second.failed()) return std::nullopt;
   if (first.is_none() || second.is_none()) return first.is_none() && second.is_none();
-  op.Fail("`is` asks for None, or for one of two tensors that are known");
+  op.Fail("`is` is supported with None only");
   return std::nullopt;
 }
 

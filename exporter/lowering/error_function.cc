@@ -1,7 +1,6 @@
 // The error function's relatives.
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "exporter/lowering/registry.h"
 #include "exporter/lowering/math.h"
@@ -23,26 +22,7 @@ Expr Erfc(Expr x) {
   return Select(x < 0, 2 - right, right);
 }
 
-// Near 0 by Taylor's series: what is left of 1 there has lost digits.
-Expr Erf(Expr x) {
-  std::vector<double> series;
-  double factor = 2 / std::sqrt(M_PI);
-  for (int k = 0; k < 14; ++k) {
-    series.push_back(factor / (2 * k + 1));
-    factor /= -(k + 1);
-  }
-  const Expr size = Abs(x), near = Min(size, 0.5);
-  const Expr far = 1 - Erfc(size);
-  return Select(size < 0.5, x * Polynomial(near * near, series), Sign(x) * far);
-}
-
 namespace {
-
-// ONNX's operator, but of float64, in which ONNX Runtime has none.
-void ErfOp(Op& op) {
-  const Val x = op.Tensor("self", op.OutDType());
-  op.Return(x.dtype() == DType::kFloat64 ? Erf(Expr(op.b, x)).val() : op.b.Unary("Erf", x));
-}
 
 void Erfcx(Op& op) {
   const Expr x = Double(op, "self");
@@ -109,8 +89,6 @@ void Entr(Op& op) {
 
 extern const Family kErrorFunction;
 const Family kErrorFunction = {"error_function", {
-    {"aten::erf", ErfOp},
-    {"aten::special_erf", ErfOp},
     {"aten::special_erfcx", Erfcx},
     {"aten::erfc", ErfcOp},
     {"aten::special_erfc", ErfcOp},

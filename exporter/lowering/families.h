@@ -10,7 +10,6 @@ namespace rules_onnx::lowering {
 extern const Family kActivation;
 extern const Family kArithmetic;
 extern const Family kMath;
-extern const Family kTrigonometry;
 extern const Family kCompare;
 extern const Family kLinear;
 extern const Family kConv;

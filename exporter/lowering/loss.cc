@@ -104,7 +104,7 @@ void BinaryCrossEntropyWithLogits(Op& op) {
   Builder& b = op.b;
   const auto [x, y] = Operands(op);
   const Val one = b.Scalar(1, x.dtype());
-  Val soft = LogOnePlusExp(b, b.Unary("Neg", x));
+  Val soft = b.Unary("Softplus", b.Unary("Neg", x));
   if (op.Has("pos_weight")) {
     const Val extra = b.Sub(op.Tensor("pos_weight", x.dtype()), one);
     soft = b.Mul(soft, b.Add(one, b.Mul(extra, y)));

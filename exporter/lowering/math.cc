@@ -6,7 +6,6 @@
 
 #include "exporter/lowering/arithmetic.h"
 #include "exporter/lowering/registry.h"
-#include "exporter/lowering/trigonometry.h"
 
 namespace rules_onnx::lowering {
 namespace {
@@ -25,13 +24,23 @@ void Same(Op& op) {
 
 #define ONNX_NAME(name) inline constexpr char k##name[] = #name
 ONNX_NAME(Abs);
+ONNX_NAME(Acos);
+ONNX_NAME(Acosh);
+ONNX_NAME(Asin);
+ONNX_NAME(Asinh);
+ONNX_NAME(Atan);
+ONNX_NAME(Atanh);
 ONNX_NAME(Cos);
+ONNX_NAME(Cosh);
+ONNX_NAME(Erf);
 ONNX_NAME(Exp);
 ONNX_NAME(Log);
 ONNX_NAME(Neg);
 ONNX_NAME(Reciprocal);
 ONNX_NAME(Sin);
+ONNX_NAME(Sinh);
 ONNX_NAME(Sqrt);
+ONNX_NAME(Tan);
 #undef ONNX_NAME
 
 // Integers are whole already.
@@ -155,7 +164,7 @@ void Atan2(Op& op) {
   const Val zero = Constant(op, 0);
   const Val x_zero = b.Equal(x, zero), y_zero = b.Equal(y, zero);
   const Val ratio = b.Div(b.Unary("Abs", y), b.Where(x_zero, Constant(op, 1), b.Unary("Abs", x)));
-  Val angle = Atan(b, ratio);
+  Val angle = b.Unary("Atan", ratio);
   angle = b.Where(x_zero, Constant(op, M_PI / 2), angle);
   angle = b.Where(b.And(IsInfinity(b, x), IsInfinity(b, y)), Constant(op, M_PI / 4), angle);
   angle = b.Where(y_zero, zero, angle);
@@ -252,12 +261,6 @@ Val Expm1(Builder& b, Val x) {
   return b.Where(same, x, b.Where(near_one, corrected, rest));
 }
 
-Val LogOnePlusExp(Builder& b, Val x) {
-  if (x.dtype() != DType::kFloat64) return b.Unary("Softplus", x);
-  const Val small = b.Unary("Exp", b.Unary("Neg", b.Unary("Abs", x)));
-  return b.Add(b.Max(x, b.Scalar(0, x.dtype())), Log1p(b, small));
-}
-
 Val Lerp(Builder& b, Val start, Val end, Val weight) {
   const auto constant = [&](double value) { return b.Scalar(value, start.dtype()); };
   const Val distance = b.Sub(end, start);
@@ -307,14 +310,31 @@ extern const Family kMath;
 const Family kMath = {"math", {
     {"aten::abs", Same<kAbs>},
     {"aten::absolute", Same<kAbs>},
+    {"aten::acos", Same<kAcos>},
+    {"aten::arccos", Same<kAcos>},
+    {"aten::acosh", Same<kAcosh>},
+    {"aten::arccosh", Same<kAcosh>},
+    {"aten::asin", Same<kAsin>},
+    {"aten::arcsin", Same<kAsin>},
+    {"aten::asinh", Same<kAsinh>},
+    {"aten::arcsinh", Same<kAsinh>},
+    {"aten::atan", Same<kAtan>},
+    {"aten::arctan", Same<kAtan>},
+    {"aten::atanh", Same<kAtanh>},
+    {"aten::arctanh", Same<kAtanh>},
     {"aten::cos", Same<kCos>},
+    {"aten::cosh", Same<kCosh>},
+    {"aten::erf", Same<kErf>},
+    {"aten::special_erf", Same<kErf>},
     {"aten::exp", Same<kExp>},
     {"aten::log", Same<kLog>},
     {"aten::neg", Same<kNeg>},
     {"aten::negative", Same<kNeg>},
     {"aten::reciprocal", Same<kReciprocal>},
     {"aten::sin", Same<kSin>},
+    {"aten::sinh", Same<kSinh>},
     {"aten::sqrt", Same<kSqrt>},
+    {"aten::tan", Same<kTan>},
     {"aten::ceil", Ceil},
     {"aten::floor", Floor},
     {"aten::trunc", Trunc},

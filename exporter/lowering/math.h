@@ -9,8 +9,6 @@ namespace rules_onnx::lowering {
 // log(1 + x) and exp(x) − 1, without losing small x.
 Val Log1p(Builder& b, Val x);
 Val Expm1(Builder& b, Val x);
-// log(1 + exp(x)): ONNX's operator, but of float64, in which ONNX Runtime has none.
-Val LogOnePlusExp(Builder& b, Val x);
 // start + weight · (end − start), from the nearer end, as torch.lerp computes it.
 Val Lerp(Builder& b, Val start, Val end, Val weight);
 // −1, 0 or 1 in x's dtype; 0 for NaN, as torch.sign.

@@ -12,7 +12,6 @@ const std::vector<const Family*>& Families() {
       &kActivation,
       &kArithmetic,
       &kMath,
-      &kTrigonometry,
       &kCompare,
       &kLinear,
       &kConv,

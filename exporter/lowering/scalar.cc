@@ -99,7 +99,7 @@ constexpr char kAcos[] = "aten::acos", kAcosh[] = "aten::acosh", kAngle[] = "ate
                kDegrees[] = "aten::rad2deg", kErf[] = "aten::erf", kErfc[] = "aten::erfc",
                kExpm1[] = "aten::expm1", kFabs[] = "aten::abs", kLgamma[] = "aten::lgamma",
                kLog10[] = "aten::log10", kLog1p[] = "aten::log1p", kRadians[] = "aten::deg2rad",
-               kSinh[] = "aten::sinh", kTan[] = "aten::tan", kTanh[] = "aten::tanh";
+               kSinh[] = "aten::sinh", kTanh[] = "aten::tanh";
 
 void Gcd(Op& op) { op.Return(OnTensors(op, "aten::gcd", DType::kInt64)); }
 
@@ -123,7 +123,7 @@ void Function(Op& op) {
 }
 
 constexpr char kSqrt[] = "Sqrt", kExp[] = "Exp", kLog[] = "Log", kSin[] = "Sin", kCos[] = "Cos",
-               kFloor[] = "Floor", kCeil[] = "Ceil", kRound[] = "Round",
+               kTan[] = "Tan", kFloor[] = "Floor", kCeil[] = "Ceil", kRound[] = "Round",
                kIsNan[] = "IsNaN", kIsInf[] = "IsInf";
 
 void IsFinite(Op& op) {
@@ -234,7 +234,7 @@ std::vector<Row> Rows() {
   AddUnaryRows(&rows, "aten::log", Function<kLog>);
   AddUnaryRows(&rows, "aten::sin", Function<kSin>);
   AddUnaryRows(&rows, "aten::cos", Function<kCos>);
-  AddUnaryRows(&rows, "aten::tan", OnFloats<kTan>);
+  AddUnaryRows(&rows, "aten::tan", Function<kTan>);
   AddUnaryRows(&rows, "aten::acos", OnFloats<kAcos>);
   AddUnaryRows(&rows, "aten::acosh", OnFloats<kAcosh>);
   AddUnaryRows(&rows, "aten::angle", OnFloats<kAngle>);

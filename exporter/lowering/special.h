@@ -17,7 +17,6 @@ Expr LogGamma(Expr x);
 // exp(x²) · erfc(x) for x ≥ 0
 Expr ScaledErfc(Expr x);
 Expr Erfc(Expr x);
-Expr Erf(Expr x);
 // sin(πx), exactly 0 for whole x
 Expr SinPi(Expr x);
 
