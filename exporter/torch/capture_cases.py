@@ -678,7 +678,7 @@ def axes_of_one_size_or_one(x: Tensor, y: Tensor):
     return x - y, torch.relu(x)
 
 
-@case((X, torch.tensor(3)), forms=SCRIPT, refused="`is` asks for None, or for one of two tensors that are known")
+@case((X, torch.tensor(3)), forms=SCRIPT, refused="asks whether two values are one, which only the run tells")
 def tensor_that_is_one_of_two(x: Tensor, n: Tensor):
     y = x
     if bool(n > 1):

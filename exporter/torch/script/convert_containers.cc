@@ -330,25 +330,27 @@ bool Converter::MayBeGiven(const JitValue* value) {
 }
 
 // Whether two values are one object. An operator may give its input back: as all runs say.
-bool Converter::ConvertIdentity(const JitNode* node) {
+ItemRef Converter::Identity(const JitNode* node) {
   const ItemRef &a = At(node->input(0)), &b = At(node->input(1));
   const bool is = node->kind() == c10::Symbol::fromQualString("aten::__is__");
-  const bool same = a == b || (a->is_value() && b->is_value() && a->value() == b->value());
-  if (same || a->has_identity() || b->has_identity()) {
-    Define(node->output(), Leaf(same == is));
-    return true;
+  if (a == b || (a->is_value() && b->is_value() && a->value() == b->value())) {
+    return Leaf(is);
   }
-  if (!a->is_leaf() || !b->is_leaf() || MayBeGiven(node->input(0)) || MayBeGiven(node->input(1))) {
-    return false;
+  const auto fail = [&] { Fail(node, "asks whether two values are one, which only the run tells"); };
+  // Lists that nothing changes may be copies.
+  for (size_t i = 0; i < 2; ++i) {
+    const ItemRef& item = At(node->input(i));
+    if (!item->is_value() || !item->value()->type.is_tensor()) fail();
+    if (MayBeGiven(node->input(i))) fail();
   }
   std::optional<int64_t> answer;
   for (const Observed& seen : typing_.Seen(node->output(), contexts_)) {
     if (seen.kind == ir::Type::Kind::kUnknown) continue;  // not reached in that run
-    if (!seen.number || (answer && *answer != *seen.number)) return false;
+    if (!seen.number || (answer && *answer != *seen.number)) fail();
     answer = seen.number;
   }
-  if (answer) Define(node->output(), Leaf(*answer != 0));
-  return answer.has_value();
+  if (!answer) fail();
+  return Leaf(*answer != 0);
 }
 
 // Questions whose answers the types hold.
@@ -366,9 +368,9 @@ bool Converter::ConvertQuery(const JitNode* node) {
       return item.is_value() && (kind == ir::Type::Kind::kOptional || kind == ir::Type::Kind::kUnknown);
     };
     if (maybe(*a) || maybe(*b)) return false;
-    if (!a->is_none() && !b->is_none()) return ConvertIdentity(node);
-    const bool both = a->is_none() && b->is_none();
-    Define(node->output(), Leaf(both == (op == "aten::__is__")));
+    if (a->is_constant() && b->is_constant() && !a->is_none() && !b->is_none()) return false;
+    const bool both = a->is_none() && b->is_none(), neither = !a->is_none() && !b->is_none();
+    Define(node->output(), neither ? Identity(node) : Leaf(both == (op == "aten::__is__")));
     return true;
   }
   if (op == "aten::Int" && node->input(0)->type()->kind() == c10::TypeKind::TensorType &&

@@ -166,7 +166,7 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
         graph_.dropped_outputs.push_back({path, "an object"});
         return;
       }
-      return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path);
+      return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path, there);
     case Item::Kind::kObject:
       graph_.dropped_outputs.push_back({path, "an object"});
       return;

@@ -406,6 +406,10 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
   }
   for (size_t i = 0; i < made.size(); ++i) {
     const auto& [output, value] = made[i];
+    if (value->type.kind == ir::Type::Kind::kNone) {  // a tensor that is not defined
+      Define(output, Leaf(ir::Arg()));
+      continue;
+    }
     // A list operator that returns the list it wrote.
     if (value->type.is_list() && schema != nullptr && schema->is_mutable() && i == 0 &&
         At(node->input(0))->is_value()) {

@@ -170,7 +170,7 @@ class Converter {
   bool ConvertStructure(const JitNode* node);
   bool ConvertListOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
-  bool ConvertIdentity(const JitNode* node);
+  ItemRef Identity(const JitNode* node);
   bool MayBeGiven(const JitValue* value);
   bool ConvertEnum(const JitNode* node);
 

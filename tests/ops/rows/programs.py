@@ -342,13 +342,6 @@ def one_tensor(x: Tensor):
     return x + int(x is y) + int(x is not z) * 2 + int(x is x + 0) * 4 + int(y + 0 is not z) * 8
 
 
-def one_list(x: Tensor, ones: Tensor):
-    l, m = [x, x * 2], [x * 3, x * 4]
-    y = l if bool(ones.sum() > 1) else m
-    n = [x, x * 2]
-    return x + int(y is l) + int(y is not m) * 2 + int(n is l) * 4 + int(l is l) * 8
-
-
 def compound_while(x: Tensor, ones: Tensor):
     n = ones.sum()
     i, j = 0, 10
@@ -448,11 +441,10 @@ def common_divisor(ones: Tensor):
 
 BRANCHES = (
     (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
-    (key_taken_in_a_loop, 9), (dict_bound_anew_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (one_list, 9),
-    (item_written, 10), (item_added_to, 10), (items_written_in_a_loop, 10), (views_in_items, 10),
-    (item_of_other_size, 11), (view_from_a_branch, 9), (tensor_from_nested_branches, 9), (item_in_a_branch, 10),
-    (dtype_of_an_entry, 9), (tensor_from_a_branch, 9), (base_bound_anew, 9), (base_bound_anew_in_a_loop, 10),
-    (dtype_of_a_branch, 9),
+    (key_taken_in_a_loop, 9), (dict_bound_anew_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (item_written, 10),
+    (item_added_to, 10), (items_written_in_a_loop, 10), (views_in_items, 10), (item_of_other_size, 11),
+    (view_from_a_branch, 9), (tensor_from_nested_branches, 9), (item_in_a_branch, 10), (dtype_of_an_entry, 9),
+    (tensor_from_a_branch, 9), (base_bound_anew, 9), (base_bound_anew_in_a_loop, 10), (dtype_of_a_branch, 9),
     (dtype_of_nested_branches, 9), (dtype_of_first_iteration, 9), (rank_of_a_branch, 9),
     (places_of_numbers, 9), (numbers_of_a_tensor, 9), (compound_while, 10), (changed_after_a_change, 9),
     (enum_of_a_branch, 9), (enum_of_a_loop, 9))
@@ -474,9 +466,8 @@ ROWS = [
     Case("one_tensor", one_tensor, [M], modes=SCRIPT),
     *[Case(f"self_attention_{name}", SelfAttention(weights, **options),
            [T("f32", 3, 4, 6, S=0), T("f32", 3, 4, 6, S=0)], modes=SCRIPT)
-      for name, weights, options in (("weights", True, {}), ("odd", False, {"bias": False}),
-                                     ("batch_first", False, {"batch_first": True}), ("zero", True, {"add_zero_attn": True}),
-                                     ("bias_kv", False, {"add_bias_kv": True}))],
+      for name, weights, options in (("weights", True, {}), ("batch_first", False, {"batch_first": True}),
+                                     ("zero", True, {"add_zero_attn": True}), ("bias_kv", False, {"add_bias_kv": True}))],
     Case("known_enums", known_enums, [M], modes=SCRIPT),
     Case("forked", forked, [M], modes=SCRIPT),
     *[Case(f"common_divisor_{n}", common_divisor, [ones(n)], since=10, second={"K": other}, modes=SCRIPT)
