@@ -4,8 +4,9 @@
 // not with the quotient of the sizes. ONNX's Resize has factors in float32, from which it computes
 // sizes, and leaves open how quotients are rounded. So Resize is used where it comes to the same:
 // nearest pixels where no rounding can make another one the nearest, factors where they give
-// PyTorch's size. Everything else, float64 (which factors in float32 are not fit for), and all of it
-// before opset 11, is done by Gather; with antialias, by a product with a matrix of weights. Bytes are interpolated in integers.
+// PyTorch's size. Everything else, float64 (which factors in float32 are not fit for) and all of it
+// before opset 11 is done by Gather; with antialias, by a product with a matrix of weights. Bytes are
+// interpolated in integers.
 #include <algorithm>
 #include <cmath>
 
