@@ -241,6 +241,23 @@ class StateInLoop(nn.Module):
         return self.state
 
 
+@case((X,), {"0": {"0": "N"}}, N3, forms=SCRIPT)
+class ListInLoop(nn.Module):
+    rows: List[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def forward(self, x):
+        self.rows = [x]
+        for i in range(3):
+            self.rows.append(x * i)
+        if len(self.rows) != 4:
+            raise ValueError("an iteration too many")
+        return torch.cat(self.rows)
+
+
 @case((X,), {"0": {"0": "N"}}, N3)
 def views(x: Tensor):
     y = x.clone()

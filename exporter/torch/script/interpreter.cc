@@ -102,6 +102,19 @@ constexpr int64_t kSmallAttributeBytes = 1 << 20;
 constexpr int kMaxFlips = 128;
 constexpr int64_t kMaxPerturbedIterations = 1 << 14;
 
+// A copy as IValue::deepcopy makes it, which takes no tensor that is not defined: such a one stands
+// for None in what operators give, and in tuples of it.
+c10::IValue Copied(const c10::IValue& value, c10::IValue::HashIdentityIValueMap* copies) {
+  if (value.isTensor() && !value.toTensor().defined()) return value;
+  if (!value.isTuple()) return value.deepcopy(*copies);
+  std::vector<c10::IValue> items;
+  for (const c10::IValue& item : value.toTupleRef().elements()) {
+    items.push_back(Copied(item, copies));
+  }
+  return c10::ivalue::Tuple::createNamed(std::move(items),
+                                         value.toTupleRef().type()->expect<c10::TupleType>());
+}
+
 }  // namespace
 
 class Interpreter::Execution {
@@ -161,7 +174,14 @@ class Interpreter::Execution {
   void Speculate(const Block* block, Function run) {
     Env kept_env;
     const Attributes kept_attributes = attributes_;
-    if (plan_.writes.at(block)) CopyCaptured(block, &kept_env);
+    if (plan_.writes.at(block)) {
+      c10::IValue::HashIdentityIValueMap copies;
+      CopyCaptured(block, &kept_env, &copies);
+      for (auto& [name, value] : attributes_) {
+        const bool container = value.isList() || value.isTuple() || value.isGenericDict();
+        if (container) value = Copied(value, &copies);
+      }
+    }
     ++speculating_;
     try {
       run();
@@ -176,17 +196,12 @@ class Interpreter::Execution {
     for (auto& [value, what] : kept_env) env_[value] = std::move(what);
   }
 
-  void CopyCaptured(const Block* block, Env* kept) {
-    c10::IValue::HashIdentityIValueMap copies;
-    CopyCaptured(block, kept, &copies);
-  }
-
   void CopyCaptured(const Block* block, Env* kept, c10::IValue::HashIdentityIValueMap* copies) {
     const auto copy = [&](const Value* value) {
       const auto at = env_.find(value);
       if (at == env_.end() || kept->count(value) || at->second.isObject()) return;
       kept->emplace(value, at->second);
-      at->second = at->second.deepcopy(*copies);
+      at->second = Copied(at->second, copies);
     };
     for (const Node* node : block->nodes()) {
       for (const Value* input : node->inputs()) copy(input);
@@ -244,7 +259,7 @@ class Interpreter::Execution {
       std::vector<c10::IValue> state;
       c10::IValue::HashIdentityIValueMap copies;
       for (const c10::IValue& value : carried) {
-        state.push_back(value.isObject() ? value : value.deepcopy(copies));
+        state.push_back(value.isObject() ? value : Copied(value, &copies));
       }
       step(&state);
     });

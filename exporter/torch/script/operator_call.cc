@@ -97,6 +97,14 @@ std::vector<IValue> Call(const Node* node, const torch::jit::Operation& operatio
   }
   torch::jit::Operation call = operation;
   call(stack);
+  for (const IValue& output : stack) {
+    const bool tensor = output.isTensor() && output.toTensor().defined();
+    if (tensor && output.toTensor().is_nested()) {
+      throw std::runtime_error(
+          "gives a nested tensor, for which ONNX has no form; nn.TransformerEncoder makes none with "
+          "enable_nested_tensor=False");
+    }
+  }
   return {stack.begin(), stack.end()};
 }
 

@@ -337,6 +337,17 @@ class SelfAttention(torch.nn.Module):
         return one, other, third, x if weights is None else weights
 
 
+class AttentionOfLayers(torch.nn.Module):
+    """A decoder's layers keep attention's weights, which nobody asked for, in tuples."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Transformer(6, 2, 1, 1, 8, batch_first=True).eval()
+
+    def forward(self, x: Tensor, y: Tensor):
+        return self.layers(x, y)
+
+
 def one_tensor(x: Tensor):
     y, z = x, x.contiguous()
     return x + int(x is y) + int(x is not z) * 2 + int(x is x + 0) * 4 + int(y + 0 is not z) * 8
@@ -464,6 +475,8 @@ ROWS = [
       for n, other in NUMBERS],
     Case("dict_operators", dict_operators, [M], modes=SCRIPT),
     Case("one_tensor", one_tensor, [M], modes=SCRIPT),
+    Case("attention_of_layers", AttentionOfLayers(), [T("f32", 3, 4, 6, N=0), T("f32", 3, 5, 6, N=0)], tol=(1e-4, 1e-5),
+         modes=SCRIPT),
     *[Case(f"self_attention_{name}", SelfAttention(weights, **options),
            [T("f32", 3, 4, 6, S=0), T("f32", 3, 4, 6, S=0)], modes=SCRIPT)
       for name, weights, options in (("weights", True, {}), ("batch_first", False, {"batch_first": True}),
