@@ -1,4 +1,4 @@
-"""Rows of convert_choices.cc and convert_carried.cc: lists, dicts and objects that a loop's iterations take
+"""Rows of capture: lists, dicts and objects that a loop's iterations take
 in turn, and that are written to and read under other names as well."""
 
 from typing import Dict, List, Optional

@@ -1,5 +1,5 @@
 """Rows of values that are None or not, as the inputs decide: ONNX's optional values among the outputs,
-flags beside values inside (control_flow.cc, and convert_branches.cc of the capture)."""
+flags beside values inside (control_flow.cc)."""
 
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
@@ -248,7 +248,7 @@ def in_a_list(x: Tensor, ones: Tensor):
 OUTPUTS = (of_one_branch, numbers, early_returns, tuples, named_tuple, tuple_of_optionals, dict_values,
            dict_key, lists, dtypes, of_an_input, of_rank_that_varies, larger_ones, best_of_a_loop,
            none_again, pair_of_nested_loops)
-INSIDE = ((unwrapped_after_a_loop, 9), (asserted, 9), (refined_by_or, 9), (in_a_list, 9))
+INSIDE = ((unwrapped_after_a_loop, 9), (asserted, 11), (refined_by_or, 11), (in_a_list, 11))
 
 # The number that decides: example, and what it is in the second input set.
 NUMBERS = ((3, 1), (1, 5), (2, 4))
