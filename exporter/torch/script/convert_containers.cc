@@ -155,6 +155,10 @@ bool Converter::ConvertStructure(const JitNode* node) {
       for (const JitValue* output : node->outputs()) Define(output, Leaf(ir::Arg()));
       return true;
     case prim::isinstance: {
+      if (const auto seen = SeenTruth(node)) {
+        Define(node->output(), Leaf(*seen));
+        return true;
+      }
       const auto& types = node->tys(c10::attr::types);
       const ItemRef& item = At(node->input(0));
       // What the value is stands in its item; TorchScript's types say what is asked.
@@ -317,6 +321,17 @@ ItemRef Converter::Negated(const JitNode* origin, const ItemRef& truth) {
   return Leaf(node->output());
 }
 
+// The truth value that a node gave in all runs that reached it.
+std::optional<bool> Converter::SeenTruth(const JitNode* node) const {
+  std::optional<int64_t> answer;
+  for (const Observed& seen : typing_.Seen(node->output(), contexts_)) {
+    if (seen.kind == ir::Type::Kind::kUnknown) continue;  // not reached
+    if (!seen.number || (answer && *answer != *seen.number)) return std::nullopt;
+    answer = seen.number;
+  }
+  return answer ? std::optional<bool>(*answer != 0) : std::nullopt;
+}
+
 // Whether the run decides which tensor this is: a branch or loop gives it, or what it may be of.
 bool Converter::MayBeGiven(const JitValue* value) {
   if (At(value)->given) return true;
@@ -343,14 +358,9 @@ ItemRef Converter::Identity(const JitNode* node) {
     if (!item->is_value() || !item->value()->type.is_tensor()) fail();
     if (MayBeGiven(node->input(i))) fail();
   }
-  std::optional<int64_t> answer;
-  for (const Observed& seen : typing_.Seen(node->output(), contexts_)) {
-    if (seen.kind == ir::Type::Kind::kUnknown) continue;  // not reached in that run
-    if (!seen.number || (answer && *answer != *seen.number)) fail();
-    answer = seen.number;
-  }
-  if (!answer) fail();
-  return Leaf(*answer != 0);
+  const auto seen = SeenTruth(node);
+  if (!seen) fail();
+  return Leaf(*seen);
 }
 
 // Questions whose answers the types hold.
@@ -384,6 +394,10 @@ bool Converter::ConvertQuery(const JitNode* node) {
   }
   if (op == "prim::device") {
     Define(node->output(), Leaf(ir::Arg()));
+    return true;
+  }
+  if (op == "aten::str" && node->input(0)->type()->kind() == c10::TypeKind::DeviceObjType) {
+    Define(node->output(), Leaf(std::string("cpu")));
     return true;
   }
   if (op == "prim::type" && node->output()->type()->kind() == c10::TypeKind::StringType) {

@@ -171,6 +171,7 @@ class Converter {
   bool ConvertListOperator(const JitNode* node);
   bool ConvertQuery(const JitNode* node);
   ItemRef Identity(const JitNode* node);
+  std::optional<bool> SeenTruth(const JitNode* node) const;
   bool MayBeGiven(const JitValue* value);
   bool ConvertEnum(const JitNode* node);
 

@@ -3,7 +3,7 @@ tensors that are one of several, values whose type the inputs decide."""
 
 from collections import OrderedDict
 from enum import Enum
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Union
 
 import torch
 from torch import Tensor
@@ -348,6 +348,31 @@ class AttentionOfLayers(torch.nn.Module):
         return self.layers(x, y)
 
 
+class CachedByDevice(torch.nn.Module):
+    cache: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.cache = {}
+
+    def forward(self, x: Tensor):
+        key = str(x.device)
+        if key not in self.cache:
+            self.cache[key] = torch.ones(1) * 3
+        return self.cache[key] + x
+
+
+def sum_of_all(x: Union[Tensor, List[Tensor]]):
+    if isinstance(x, list):
+        return torch.stack(x).sum()
+    else:
+        return x[:, 1:].sum()
+
+
+def one_or_several(x: Tensor):
+    return sum_of_all(x), sum_of_all([x, x * 2])
+
+
 def one_tensor(x: Tensor):
     y, z = x, x.contiguous()
     return x + int(x is y) + int(x is not z) * 2 + int(x is x + 0) * 4 + int(y + 0 is not z) * 8
@@ -474,6 +499,8 @@ ROWS = [
     *[Case(f"quotients_{n}", quotients, [ones(n)], since=10, second={"K": other}, modes=SCRIPT)
       for n, other in NUMBERS],
     Case("dict_operators", dict_operators, [M], modes=SCRIPT),
+    Case("cached_by_device", CachedByDevice(), [M], modes=SCRIPT),
+    Case("one_or_several", one_or_several, [M], modes=SCRIPT),
     Case("one_tensor", one_tensor, [M], modes=SCRIPT),
     Case("attention_of_layers", AttentionOfLayers(), [T("f32", 3, 4, 6, N=0), T("f32", 3, 5, 6, N=0)], tol=(1e-4, 1e-5),
          modes=SCRIPT),
