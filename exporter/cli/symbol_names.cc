@@ -43,26 +43,38 @@ void Restrict(const ir::SymbolInfo& other, ir::SymbolInfo* info) {
   if (other.max.has_value()) info->max = std::min(*other.max, info->max.value_or(*other.max));
 }
 
-// One name says that sizes are equal: so must be those of the example, within common bounds.
-absl::Status CheckExamples(const ir::Graph& graph, const Names& names) {
-  std::map<std::string, ir::SymbolInfo> joined;
-  for (const auto& [old_name, new_name] : names) {
-    const ir::SymbolInfo& info = graph.symbols.at(old_name);
-    ir::SymbolInfo& all = joined.emplace(new_name, info).first->second;
-    const int64_t example = info.example, known = all.example;
-    Restrict(info, &all);
-    if (all.max.has_value() && all.min > *all.max) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "names of axes: ", new_name, " names axes whose sizes cannot be equal in the program; "
-          "give them two names"));
-    }
-    if (known != example) {
+std::string NewName(const Names& names, const std::string& old_name) {
+  const auto renamed = names.find(old_name);
+  return renamed == names.end() ? old_name : renamed->second;
+}
+
+// The symbols under their new names. One name says that sizes are equal: so must be those of the
+// example, within common bounds.
+absl::StatusOr<std::map<std::string, ir::SymbolInfo>> RenamedSymbols(const ir::Graph& graph,
+                                                                     const Names& names) {
+  std::map<std::string, ir::SymbolInfo> symbols;
+  for (const auto& [old_name, info] : graph.symbols) {
+    const std::string name = NewName(names, old_name);
+    const auto [entry, inserted] = symbols.emplace(name, info);
+    if (inserted) continue;
+    ir::SymbolInfo& joined = entry->second;
+    if (names.count(name) == 0 && graph.symbols.count(name) != 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("names of axes: ", new_name, " names axes of sizes ", known, " and ",
-                       example, " in the program; give them two names"));
+          absl::StrCat("names of axes: the program uses the name ", name, " for another size"));
+    }
+    if (joined.example != info.example) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("names of axes: ", name, " names axes of sizes ", joined.example, " and ",
+                       info.example, " in the program; give them two names"));
+    }
+    Restrict(info, &joined);
+    if (joined.max.has_value() && joined.min > *joined.max) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("names of axes: ", name, " names axes whose sizes cannot be equal in the "
+                       "program; give them two names"));
     }
   }
-  return absl::OkStatus();
+  return symbols;
 }
 
 // Replaces whole identifiers in a dim's text.
@@ -78,8 +90,7 @@ ir::Dim RenameDim(const ir::Dim& dim, const Names& names) {
       continue;
     }
     const std::string word = text.substr(at, end - at);
-    const auto name = names.find(word);
-    renamed += name == names.end() ? word : name->second;
+    renamed += NewName(names, word);
     at = end;
   }
   const absl::StatusOr<ir::Dim> parsed = ir::Dim::Parse(renamed);
@@ -91,18 +102,6 @@ void RenameType(const Names& names, ir::Type* type) {
     for (ir::Dim& dim : *type->shape) dim = RenameDim(dim, names);
   }
   for (ir::Type& element : type->elements) RenameType(names, &element);
-}
-
-void RenameAll(const Names& names, ir::Graph* graph) {
-  for (const auto& value : graph->values()) RenameType(names, &value->type);
-  std::map<std::string, ir::SymbolInfo> symbols;
-  for (const auto& [name, info] : graph->symbols) {
-    const auto renamed = names.find(name);
-    const auto [entry, inserted] =
-        symbols.emplace(renamed == names.end() ? name : renamed->second, info);
-    if (!inserted) Restrict(info, &entry->second);
-  }
-  graph->symbols = std::move(symbols);
 }
 
 }  // namespace
@@ -138,14 +137,10 @@ absl::Status NameSymbols(const std::vector<std::string>& given, const std::strin
       AddName(dim.ToString(), name, &names, diagnostics);
     }
   }
-  if (auto status = CheckExamples(*graph, names); !status.ok()) return status;
-  for (const auto& [old_name, new_name] : names) {
-    if (graph->symbols.count(new_name) != 0 && names.count(new_name) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("names of axes: the program uses the name ", new_name, " for another size"));
-    }
-  }
-  RenameAll(names, graph);
+  auto symbols = RenamedSymbols(*graph, names);
+  if (!symbols.ok()) return symbols.status();
+  graph->symbols = *std::move(symbols);
+  for (const auto& value : graph->values()) RenameType(names, &value->type);
   return absl::OkStatus();
 }
 
