@@ -197,9 +197,7 @@ ItemRef Converter::Resolved(const JitNode* node, const ItemRef& item) {
 // Whether an index, from the end where it is negative, means that place.
 ItemRef Converter::IsAt(const JitNode* node, const ItemRef& index, size_t place, size_t size) {
   const auto emit = [&](const char* op, std::vector<ir::NamedArg> args) {
-    ir::Node* test = Emit(node, op, std::move(args));
-    test->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
-    return ir::Arg(test->output());
+    return ir::Arg(EmitScalar(node, op, std::move(args), ir::Type::Kind::kBool));
   };
   const auto from_start = static_cast<int64_t>(place);
   const auto is = [&](int64_t number) {

@@ -309,16 +309,14 @@ ir::Arg Converter::SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t 
   const ir::Type type = TypeOfItem(*tensor);
   const ir::Dim& dim = (*type.shape)[static_cast<size_t>(axis)];
   if (dim.is_number()) return dim.value();
-  ir::Node* node = Emit(origin, "aten::size.int", {{"self", ToArg(*tensor)}, {"dim", axis}});
-  node->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
-  return node->output();
+  return EmitScalar(origin, "aten::size.int", {{"self", ToArg(*tensor)}, {"dim", axis}},
+                    ir::Type::Kind::kInt);
 }
 
 ItemRef Converter::Negated(const JitNode* origin, const ItemRef& truth) {
   if (truth->is_constant()) return Leaf(!truth->content.leaf.as_bool());
-  ir::Node* node = Emit(origin, "aten::__not__", {{"self", ToArg(*truth)}});
-  node->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
-  return Leaf(node->output());
+  return Leaf(
+      EmitScalar(origin, "aten::__not__", {{"self", ToArg(*truth)}}, ir::Type::Kind::kBool));
 }
 
 // The truth value that a node gave in all runs that reached it.
@@ -511,10 +509,10 @@ bool Converter::ConvertEnum(const JitNode* node) {
     const auto members = type->enumNamesValues();
     ItemRef found = part(members.back());
     for (size_t i = members.size() - 1; i-- > 0;) {
-      ir::Node* equal =
-          Emit(node, "aten::eq.int", {{"a", ToArg(*member)}, {"b", static_cast<int64_t>(i)}});
-      equal->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
-      found = Select(node, Leaf(equal->output()), part(members[i]), found);
+      ir::Value* equal = EmitScalar(node, "aten::eq.int",
+                                    {{"a", ToArg(*member)}, {"b", static_cast<int64_t>(i)}},
+                                    ir::Type::Kind::kBool);
+      found = Select(node, Leaf(equal), part(members[i]), found);
     }
     Define(node->output(), found);
     return true;
@@ -528,10 +526,9 @@ bool Converter::ConvertEnum(const JitNode* node) {
     Define(node->output(), Leaf(SameContent(*member, *other) == same));
     return true;
   }
-  ir::Node* compared = Emit(node, same ? "aten::eq.int" : "aten::ne.int",
-                            {{"a", ToArg(*member)}, {"b", ToArg(*other)}});
-  compared->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
-  Define(node->output(), Leaf(compared->output()));
+  Define(node->output(), Leaf(EmitScalar(node, same ? "aten::eq.int" : "aten::ne.int",
+                                         {{"a", ToArg(*member)}, {"b", ToArg(*other)}},
+                                         ir::Type::Kind::kBool)));
   return true;
 }
 

@@ -140,10 +140,10 @@ bool Converter::ConvertLookup(const JitNode* node, const ItemRef& dict) {
       found = value;  // the key is one of the dict's
       continue;
     }
-    ir::Node* equal = Emit(node, "aten::eq.int", {{"a", ToArg(*key)}, {"b", content.keys[i]}});
-    equal->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kBool)));
+    ir::Value* equal = EmitScalar(
+        node, "aten::eq.int", {{"a", ToArg(*key)}, {"b", content.keys[i]}}, ir::Type::Kind::kBool);
     const ItemRef here = get ? Select(node, There(item), value, found) : value;
-    found = Select(node, Leaf(equal->output()), here, found);
+    found = Select(node, Leaf(equal), here, found);
   }
   if (found == nullptr) Fail(node, "asks an empty dict for a key");
   Define(node->output(), found);
@@ -157,9 +157,8 @@ ItemRef Converter::DictLength(const JitNode* node, const ItemRef& dict) {
     if (length->is_constant()) {
       more = Leaf(length->content.leaf.as_int() + 1);
     } else {
-      ir::Node* sum = Emit(node, "aten::add.int", {{"a", ToArg(*length)}, {"b", int64_t{1}}});
-      sum->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
-      more = Leaf(sum->output());
+      more = Leaf(EmitScalar(node, "aten::add.int", {{"a", ToArg(*length)}, {"b", int64_t{1}}},
+                             ir::Type::Kind::kInt));
     }
     length = Select(node, There(item), more, length);
   }

@@ -291,9 +291,7 @@ ir::Arg Converter::TripCount(const JitNode* node, int64_t done) {
     const bool counted = trips.as_int() < std::numeric_limits<int64_t>::max();
     return counted ? ir::Arg(trips.as_int() - done) : trips;
   }
-  ir::Node* rest = Emit(node, "aten::sub.int", {{"a", trips}, {"b", done}});
-  rest->outputs.push_back(graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt)));
-  return ir::Arg(rest->output());
+  return EmitScalar(node, "aten::sub.int", {{"a", trips}, {"b", done}}, ir::Type::Kind::kInt);
 }
 
 void Converter::EmitLoop(const JitNode* node, const ItemRef& condition, int64_t done,

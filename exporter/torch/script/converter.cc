@@ -547,6 +547,13 @@ void Converter::Mutate(const ItemRef& item) {
   if (!known) before.emplace_back(item, item->content);
 }
 
+ir::Value* Converter::EmitScalar(const JitNode* origin, std::string op,
+                                 std::vector<ir::NamedArg> args, ir::Type::Kind kind) {
+  ir::Node* node = Emit(origin, std::move(op), std::move(args));
+  node->outputs.push_back(graph_.NewValue(ir::Type::Scalar(kind)));
+  return node->output();
+}
+
 ir::Value* Converter::ListValue(const JitNode* origin, const ItemRef& item) {
   if (item->is_value()) return item->value();
   RequireUnshared(origin, item->content.items, {});

@@ -143,6 +143,9 @@ class Converter {
   void ConvertGetAttr(const JitNode* node);
   void EmitOperator(const JitNode* node);
   ir::Node* Emit(const JitNode* origin, std::string op, std::vector<ir::NamedArg> args);
+  // The bool or number that an emitted node gives.
+  ir::Value* EmitScalar(const JitNode* origin, std::string op, std::vector<ir::NamedArg> args,
+                        ir::Type::Kind kind);
   ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
   ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length);
   void TellTwinsApart(const ir::Node& node, ir::Type* type) const;
