@@ -142,6 +142,22 @@ void Lowering::Report(const ir::Node& node, std::string id, std::string message,
                      .hint = std::move(hint)});
 }
 
+bool Lowering::IsUsed(const ir::Value* value) {
+  if (!used_) {
+    used_.emplace();
+    const auto note = [this](const ir::Value* used) { used_->insert(used); };
+    const auto note_results = [&](const ir::Block& block) {
+      for (const ir::Arg& result : block.results) result.ForEachValue(note);
+    };
+    note_results(graph_.main);
+    ir::ForEachNode(graph_.main, [&](const ir::Node& node) {
+      node.ForEachInput(note);
+      for (const auto& block : node.blocks) note_results(*block);
+    });
+  }
+  return used_->count(value) > 0;
+}
+
 void Lowering::Warn(const ir::Node& node, std::string id, std::string message) {
   Report(node, std::move(id), std::move(message), "", diagnostics::Severity::kWarning);
 }

@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "exporter/builder/builder.h"
@@ -40,6 +42,9 @@ class Lowering {
   // A constant argument becomes a Val where a tensor can carry it.
   Item Lower(const ir::Arg& arg);
 
+  // Whether anything in the captured graph takes the value.
+  bool IsUsed(const ir::Value* value);
+
   // Tells the user about a node that is lowered.
   void Warn(const ir::Node& node, std::string id, std::string message);
 
@@ -69,7 +74,8 @@ class Lowering {
   builder::Builder builder_;
   diagnostics::Diagnostics* diagnostics_;
   std::map<const ir::Value*, Item> items_;
-  const ir::Node* current_ = nullptr;  // that new nodes belong to
+  std::optional<std::unordered_set<const ir::Value*>> used_;  // found when first asked for
+  const ir::Node* current_ = nullptr;                         // that new nodes belong to
 };
 
 }  // namespace rules_onnx::lowering

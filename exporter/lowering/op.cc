@@ -12,10 +12,6 @@ namespace {
 
 std::string Name(DType dtype) { return std::string(ir::DTypeName(dtype)); }
 
-// Complex tensors have an axis more than PyTorch's: a lowering that is made for them takes them
-// by Op::Arg.
-bool IsComplexOperand(const ir::Arg& arg) { return IsComplexArgument(arg); }
-
 }  // namespace
 
 Op::Op(Lowering& lowering, const ir::Node& node)
@@ -43,6 +39,8 @@ Item Op::Arg(absl::string_view name) const {
 
 Val Op::Tensor(absl::string_view name) {
   const ir::Arg* arg = Find(name);
+  // Complex tensors have an axis more than PyTorch's: a lowering that is made for them takes them
+  // by Arg.
   if (arg != nullptr && IsComplexArgument(*arg)) {
     return Fail(absl::StrCat("complex numbers are not supported (argument ", name, ")"));
   }
@@ -69,7 +67,8 @@ Vals Op::Tensors(absl::string_view name) {
   }
   const ir::Arg* arg = Find(name);
   if (arg->is_list() &&
-      std::any_of(arg->list().begin(), arg->list().end(), IsComplexOperand)) {
+      std::any_of(arg->list().begin(), arg->list().end(),
+                  [](const ir::Arg& part) { return IsComplexArgument(part); })) {
     Fail(absl::StrCat("complex numbers are not supported (argument ", name, ")"));
     return {};
   }

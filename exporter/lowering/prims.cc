@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "exporter/lowering/call.h"
 #include "exporter/lowering/complex.h"
 #include "exporter/lowering/expr.h"
@@ -78,30 +80,30 @@ const std::vector<Counterpart>& Counterparts() {
 }
 // clang-format on
 
-const Counterpart* Find(absl::string_view prim) {
-  for (const Counterpart& entry : Counterparts()) {
-    if (prim == std::string("prims::") + entry.prim) return &entry;
-  }
-  return nullptr;
+// Of one that has a counterpart.
+const Counterpart& CounterpartOf(absl::string_view op) {
+  absl::ConsumePrefix(&op, "prims::");
+  return *std::find_if(Counterparts().begin(), Counterparts().end(),
+                       [&](const Counterpart& entry) { return op == entry.prim; });
 }
 
 void Prim(Op& op) {
-  const Counterpart* entry = Find(op.node.base_op());
-  const std::string aten = std::string("aten::") + entry->aten;
+  const Counterpart& entry = CounterpartOf(op.node.base_op());
+  const std::string aten = absl::StrCat("aten::", entry.aten);
   // Forms for complex numbers read the node's own arguments; `self` and `other` they have in common.
   if (HasComplex(op.node)) {
     const LoweringFunction function = FindComplexLowering(aten);
-    if (function != nullptr && entry->names.empty()) return function(op);
+    if (function != nullptr && entry.names.empty()) return function(op);
   }
   std::vector<CallArg> args;
   for (const ir::NamedArg& arg : op.node.args) {
     std::string name = arg.name;
-    for (const auto& [from, to] : entry->names) {
+    for (const auto& [from, to] : entry.names) {
       if (arg.name == from) name = to;
     }
     if (!name.empty()) args.emplace_back(std::move(name), arg.value);
   }
-  if (entry->unscaled) args.emplace_back("normalization", ir::Arg(int64_t{0}));
+  if (entry.unscaled) args.emplace_back("normalization", ir::Arg(int64_t{0}));
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op.num_outputs(); ++i) types.push_back(op.OutType(i));
   op.Return(Call(op, aten, std::move(args), std::move(types)));
@@ -190,7 +192,7 @@ extern const Family kPrims;
 const Family kPrims = {"prims", [] {
     std::vector<Row> rows;
     for (const Counterpart& entry : Counterparts()) {
-      rows.push_back({std::string("prims::") + entry.prim, Prim});
+      rows.push_back({absl::StrCat("prims::", entry.prim), Prim});
     }
     rows.insert(rows.end(), {
         {"prims::div", Div},

@@ -13,19 +13,8 @@ namespace {
 
 constexpr char kNote[] = "vectors up to their signs";
 
-bool Uses(const ir::Block& block, const ir::Value* value) {
-  bool used = false;
-  const auto visit = [&](const ir::Value* other) { used |= other == value; };
-  for (const ir::Arg& result : block.results) result.ForEachValue(visit);
-  for (const auto& node : block.nodes) {
-    node->ForEachInput(visit);
-    for (const auto& inner : node->blocks) used |= Uses(*inner, value);
-  }
-  return used;
-}
-
 bool UsesOutput(Op& op, size_t output) {
-  return Uses(op.lowering.graph().main, op.node.outputs[output]);
+  return op.lowering.IsUsed(op.node.outputs[output]);
 }
 
 // Stands for vectors that the program does not use.
@@ -108,8 +97,8 @@ void ReturnDecomposition(Op& op, const Decomposition& parts, bool transposed) {
 void LinalgSvd(Op& op) {
   const bool only_values = op.node.Find("compute_uv") != nullptr && !op.Bool("compute_uv");
   const Val a = op.Tensor("A");
-  const Val none = op.b.Full(0, op.OutDType(), {0});
   if (only_values) {
+    const Val none = op.b.Full(0, op.OutDType(), {0});
     return op.Return(Vals{none, op.b.Cast(SingularValues(op.b, a), op.OutDType(1)), none});
   }
   ReturnDecomposition(op, Decompose(op, a, op.Bool("full_matrices")), /*transposed=*/true);
