@@ -138,6 +138,15 @@ class Case:
         return (tuple(shapes(value) for value in self.inputs),)
 
 
+def counted(fn: Callable[..., Any], numbers: tuple[tuple[int, int], ...], *inputs: Any, since: int = 9) -> list[Case]:
+    """Scripted rows of a program whose last input holds ones: how many there are decides what it does.
+
+    A row for each of `numbers`: how many in the example, and in the second input set.
+    """
+    return [Case(f"{fn.__name__}_{example}", fn, [*inputs, T("i64", example, low=1, high=2, K=0)], since=since,
+                 second={"K": other}, modes=("script",)) for example, other in numbers]
+
+
 def flatten(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in flatten(item)]

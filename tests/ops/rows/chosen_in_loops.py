@@ -6,20 +6,10 @@ from typing import Dict, List, Optional
 import torch
 from torch import Tensor
 
-from case import Case, T
+from case import T, counted
+from rows.chosen import Holder
 
 M = T("f32", 4, 6, N=0)
-SCRIPT = ("script",)
-
-
-class Holder:
-    def __init__(self, l: List[Tensor], d: Dict[str, List[Tensor]]):
-        self.l = l
-        self.d = d
-
-
-torch.jit.script(Holder)
-
 
 
 def branch_in_a_loop(x: Tensor, ones: Tensor):
@@ -258,11 +248,4 @@ PROGRAMS = (
 NUMBERS = ((3, 0), (1, 6))
 
 
-def ones(example: int):
-    return T("i64", example, low=1, high=2, K=0)
-
-
-ROWS = [
-    Case(f"{fn.__name__}_{n}", fn, [M, ones(n)], since=since, second={"K": other}, modes=SCRIPT)
-    for fn, since in PROGRAMS for n, other in NUMBERS
-]
+ROWS = [row for fn, since in PROGRAMS for row in counted(fn, NUMBERS, M, since=since)]

@@ -6,10 +6,9 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 import torch
 from torch import Tensor
 
-from case import Case, T
+from case import T, counted
 
 M = T("f32", 4, 6, N=0)
-SCRIPT = ("script",)
 
 
 class Found(NamedTuple):
@@ -254,15 +253,8 @@ INSIDE = ((unwrapped_after_a_loop, 9), (asserted, 11), (refined_by_or, 11), (in_
 NUMBERS = ((3, 1), (1, 5), (2, 4))
 
 
-def ones(example: int):
-    return T("i64", example, low=1, high=2, K=0)
-
-
 ROWS = [
-    *[Case(f"{fn.__name__}_{n}", fn, [M, ones(n)], since=16, second={"K": other}, modes=SCRIPT)
-      for fn in OUTPUTS for n, other in NUMBERS],
-    *[Case(f"{fn.__name__}_{n}", fn, [M, ones(n)], since=since, second={"K": other}, modes=SCRIPT)
-      for fn, since in INSIDE for n, other in NUMBERS],
-    *[Case(f"last_of_a_while_{n}", last_of_a_while, [ones(n)], since=16, second={"K": other}, modes=SCRIPT)
-      for n, other in NUMBERS],
+    *[row for fn in OUTPUTS for row in counted(fn, NUMBERS, M, since=16)],
+    *[row for fn, since in INSIDE for row in counted(fn, NUMBERS, M, since=since)],
+    *counted(last_of_a_while, NUMBERS, since=16),
 ]

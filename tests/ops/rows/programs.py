@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Union
 import torch
 from torch import Tensor
 
-from case import Case, T
+from case import Case, T, counted
 
 M = T("f32", 4, 6, N=0)
 SCRIPT = ("script",)
@@ -489,15 +489,9 @@ BRANCHES = (
 NUMBERS = ((3, 9), (2, 0), (5, 1))
 
 
-def ones(example: int):
-    return T("i64", example, low=1, high=2, K=0)
-
-
 ROWS = [
-    *[Case(f"{fn.__name__}_{n}", fn, [M, ones(n)], since=since, second={"K": other}, modes=SCRIPT)
-      for fn, since in BRANCHES for n, other in NUMBERS],
-    *[Case(f"quotients_{n}", quotients, [ones(n)], since=10, second={"K": other}, modes=SCRIPT)
-      for n, other in NUMBERS],
+    *[row for fn, since in BRANCHES for row in counted(fn, NUMBERS, M, since=since)],
+    *counted(quotients, NUMBERS, since=10),
     Case("dict_operators", dict_operators, [M], modes=SCRIPT),
     Case("cached_by_device", CachedByDevice(), [M], modes=SCRIPT),
     Case("one_or_several", one_or_several, [M], modes=SCRIPT),
@@ -510,6 +504,5 @@ ROWS = [
                                      ("zero", True, {"add_zero_attn": True}), ("bias_kv", False, {"add_bias_kv": True}))],
     Case("known_enums", known_enums, [M], modes=SCRIPT),
     Case("forked", forked, [M], modes=SCRIPT),
-    *[Case(f"common_divisor_{n}", common_divisor, [ones(n)], since=10, second={"K": other}, modes=SCRIPT)
-      for n, other in NUMBERS],
+    *counted(common_divisor, NUMBERS, since=10),
 ]
