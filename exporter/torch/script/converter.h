@@ -169,14 +169,21 @@ class Converter {
   ir::Arg Ranked(const ir::Arg& result, const Observed& seen, const std::string& path);
   void FinishWeights();
 
-  // convert_containers.cc: what is carried out at conversion.
+  // convert_containers.cc
   bool ConvertStructure(const JitNode* node);
   bool ConvertListOperator(const JitNode* node);
+  void MakeReadable(const JitNode* node, const ItemRef& list);
+  bool SetsSameItem(const JitNode* node, const ItemRef& list);
+
+  // convert_queries.cc: what is answered at conversion.
   bool ConvertQuery(const JitNode* node);
   ItemRef Identity(const JitNode* node);
   std::optional<bool> SeenTruth(const JitNode* node) const;
   bool MayBeGiven(const JitValue* value);
   bool ConvertEnum(const JitNode* node);
+  bool FoldConstants(const JitNode* node);
+  ItemRef Negated(const JitNode* origin, const ItemRef& truth);
+  ir::Arg SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis);
 
   // convert_dicts.cc
   bool ConvertDictOperator(const JitNode* node);
@@ -198,11 +205,6 @@ class Converter {
   // `condition ? a : b`; with `copies` it is only read.
   ItemRef Select(const JitNode* node, const ItemRef& condition, const ItemRef& a,
                  const ItemRef& b, bool copies = false);
-  ItemRef Negated(const JitNode* origin, const ItemRef& truth);
-  bool FoldConstants(const JitNode* node);
-  void MakeReadable(const JitNode* node, const ItemRef& list);
-  bool SetsSameItem(const JitNode* node, const ItemRef& list);
-  ir::Arg SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis);
 
   // Each retry of a branch or loop makes at least one more list or entry a value; programs need few.
   static constexpr int kMaxAttempts = 64;

@@ -124,4 +124,25 @@ std::optional<bool> ConstantBool(const ItemRef& item) {
   return item->content.leaf.as_bool();
 }
 
+std::optional<int64_t> IntOf(const ItemRef& item) {
+  if (!item->is_constant() || !item->content.leaf.is_int()) return std::nullopt;
+  return item->content.leaf.as_int();
+}
+
+bool AllConstant(const Item& item) {
+  if (item.is_leaf()) return item.is_constant();
+  if (item.kind() == Item::Kind::kObject || item.kind() == Item::Kind::kDict ||
+      item.is_optional() || item.is_choice()) {
+    return false;
+  }
+  return std::all_of(item.content.items.begin(), item.content.items.end(),
+                     [](const ItemRef& each) { return AllConstant(*each); });
+}
+
+std::optional<size_t> Position(int64_t index, size_t size) {
+  if (index < 0) index += static_cast<int64_t>(size);
+  if (index < 0 || index >= static_cast<int64_t>(size)) return std::nullopt;
+  return static_cast<size_t>(index);
+}
+
 }  // namespace rules_onnx::script

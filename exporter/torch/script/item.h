@@ -79,8 +79,13 @@ bool IsSame(const Item& a, const Item& b);
 // The leaves in order, as an argument: lists and tuples become Arg::List. Objects and dicts are
 // None; throws where a value may be None or not, or is a choice.
 ir::Arg ToArg(const Item& item);
-// The truth value, if it is one that is known.
+// The truth value or integer, if it is one that is known.
 std::optional<bool> ConstantBool(const ItemRef& item);
+std::optional<int64_t> IntOf(const ItemRef& item);
+// Whether it is made of constants alone; a dict or object is not.
+bool AllConstant(const Item& item);
+// `index` of a Python sequence of `size` items, from its end if negative.
+std::optional<size_t> Position(int64_t index, size_t size);
 // The type of a constant or value.
 ir::Type TypeOfArg(const ir::Arg& arg);
 ir::Type TypeOfItem(const Item& item);
