@@ -80,11 +80,12 @@ bool ChangesContainer(const ir::Node& node) {
 AliasClasses::AliasClasses(const ir::Graph& graph, const Schemas& schemas) : schemas_(schemas) {
   std::vector<const ir::Node*> owners;
   VisitBlock(graph.main, &owners);
-  for (const auto& [value, container] : written_values_) written_.insert(ClassOf(value));
+  for (const ir::Value* value : written_values_) written_.insert(ClassOf(value));
   for (const auto& [owner, writes] : written_in_blocks_) {
-    for (const auto& [value, container] : writes) {
-      Writes& found = writes_[owner];
-      (container ? found.containers : found.tensors).insert(ClassOf(value));
+    Writes& found = writes_[owner];
+    for (const auto& [value, by] : writes) {
+      (ChangesContainer(*by) ? found.containers : found.tensors).insert(ClassOf(value));
+      if (MovesItems(*by)) found.orders.insert(ClassOf(value));
     }
   }
 }
@@ -151,14 +152,13 @@ void AliasClasses::VisitNode(const ir::Node& node,
     UniteBySchema(node, *schema);
   }
   if (schema == nullptr) return;
-  const bool container = ChangesContainer(node);
   for (size_t i = 0; i < schema->args.size() && i < node.args.size(); ++i) {
     if (!schema->args[i].is_write) continue;
     node.args[i].value.ForEachValue([&](ir::Value* value) {
       Index(value);
-      written_values_.emplace_back(value, container);
+      written_values_.push_back(value);
       for (const ir::Node* owner : owners) {
-        written_in_blocks_[owner].emplace_back(value, container);
+        written_in_blocks_[owner].push_back({value, &node});
       }
     });
   }
@@ -203,6 +203,28 @@ void AliasClasses::UniteControlFlow(const ir::Node& node) {
       Unite(node.outputs[k], carried->list()[k]);
     }
   }
+}
+
+bool AliasClasses::MovesItems(const ir::Node& node) const {
+  const absl::string_view base = node.base_op();
+  if (!ChangesContainer(node) || base == "aten::append" || base == "aten::extend" ||
+      base == "aten::add_") {
+    return false;
+  }
+  if (base != "aten::_set_item") return true;
+  const ir::Arg* item = &node.args[2].value;
+  while (item->is_value()) {
+    const auto it = definitions_.find(item->value());
+    if (it == definitions_.end()) return true;
+    const ir::Node* made_by = it->second.node;
+    if (made_by->op == "aten::__getitem__.t") {
+      return made_by->args[0].value != node.args[0].value ||
+             made_by->args[1].value != node.args[1].value;
+    }
+    if (InPlaceSelf(*made_by, schemas_) == nullptr) return true;
+    item = &made_by->args[0].value;
+  }
+  return true;
 }
 
 bool AliasClasses::IsSameObject(const ir::Arg& result, const ir::Value* param) const {

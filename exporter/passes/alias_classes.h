@@ -34,9 +34,14 @@ class AliasClasses {
   struct Writes {
     std::set<int> tensors;     // classes in which a tensor's content is written
     std::set<int> containers;  // classes in which a list or dict is changed
+    std::set<int> orders;      // classes in which items of one leave or change their places
   };
   // What the blocks of a node write, inner blocks included.
   const Writes& WrittenIn(const ir::Node& node) const;
+
+  // The operator makes items leave a list or dict, or change their places. `list[i] += x` sets the item
+  // that is there.
+  bool MovesItems(const ir::Node& node) const;
 
   // The body's result is the param: only in-place operators lie between them.
   bool IsSameObject(const ir::Arg& result, const ir::Value* param) const;
@@ -59,9 +64,12 @@ class AliasClasses {
   const Schemas& schemas_;
   std::unordered_map<const ir::Value*, int> indices_;
   mutable std::vector<int> parents_;
-  std::vector<std::pair<const ir::Value*, bool>> written_values_;  // bool: a container
-  std::unordered_map<const ir::Node*, std::vector<std::pair<const ir::Value*, bool>>>
-      written_in_blocks_;
+  std::vector<const ir::Value*> written_values_;
+  struct Write {
+    const ir::Value* value;
+    const ir::Node* by;
+  };
+  std::unordered_map<const ir::Node*, std::vector<Write>> written_in_blocks_;
   std::unordered_map<const ir::Value*, Definition> definitions_;
   std::set<int> written_;
   std::unordered_map<const ir::Node*, Writes> writes_;

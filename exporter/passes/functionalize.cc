@@ -207,7 +207,9 @@ void Functionalizer::BindOutputs(const ir::Node& node, bool rough_inputs) {
   for (ir::Value* output : node.outputs) {
     if (!contiguous) rough_.insert(output);
     if (!IsTracked(output)) continue;
-    BindNewRoot(output, contiguous ? Layout::Contiguous(output->type) : Layout());
+    Place* made =
+        BindNewRoot(output, contiguous ? Layout::Contiguous(output->type) : Layout());
+    if (!output->type.is_tensor()) MayHoldAnyOfClass(made);
   }
 }
 
@@ -297,18 +299,30 @@ ir::Arg Functionalizer::ReadPlace(Place* place, const ir::Node& reader) {
 }
 
 void Functionalizer::RequireReadable(Place* place, const ir::Node& reader) {
-  Place* root = place->root();
-  if (root->unreadable_since != nullptr) {
-    context_->Report(
-        diagnostics::Severity::kError, "ambiguous-alias", *root->unreadable_since,
-        absl::StrCat(root->unreadable_since->op, " writes to a tensor or list that ",
-                     reader.op.empty() ? "an output" : reader.op,
-                     " reads afterwards under another name; whether both share memory is not "
-                     "known before run time"),
-        "clone the tensor before it is written to");
+  RequireReadable(&place->contents, reader);
+  RequireReadable(&place->itself, reader);
+  for (const Choice& choice : place->choices) RequireReadable(choice.place, reader);
+  if (place->is_root()) return;
+  if (place->is_item() && place->state.version == place->newest_version()) {
+    // It has its value from before the list changed.
+    for (Place* at = place->viewed; at != nullptr; at = at->viewed) {
+      RequireReadable(&at->contents, reader);
+    }
+  } else {
+    RequireReadable(place->viewed, reader);
   }
-  root->last_read = memory_.Tick();
-  for (const Choice& choice : root->choices) RequireReadable(choice.place, reader);
+}
+
+void Functionalizer::RequireReadable(Place::Reading* reading, const ir::Node& reader) {
+  reading->last_read = memory_.Tick();
+  if (reading->unreadable_since == nullptr) return;
+  context_->Report(
+      diagnostics::Severity::kError, "ambiguous-alias", *reading->unreadable_since,
+      absl::StrCat(reading->unreadable_since->op, " writes to a tensor or list that ",
+                   reader.op.empty() ? "an output" : reader.op,
+                   " reads afterwards under another name; whether both share memory is not "
+                   "known before run time"),
+      "clone the tensor before it is written to");
 }
 
 ir::Arg Functionalizer::PassPlace(Place* place, const ir::Node& reader) {
@@ -327,6 +341,7 @@ ir::Arg Functionalizer::PassPlace(Place* place, const ir::Node& reader) {
 }
 
 ir::Arg Functionalizer::Derive(Place* place, const ir::Node& reader) {
+  if (place->is_item() && !RequireInPlace(*place, reader)) return place->state.current;
   const ir::Arg viewed = PassPlace(place->viewed, reader);
   std::vector<ir::NamedArg> args = place->view->args;
   args[0].value = viewed;
@@ -360,6 +375,7 @@ void Functionalizer::WritePlace(Place* place, ir::Arg value, const ir::Node& wri
   Emitter emitter = EmitterFor(writer);
   std::vector<std::pair<Place*, ir::Arg>> path;
   for (Place* at = place; !at->is_root(); at = at->viewed) {
+    if (at->is_item() && !RequireOwnItem(*at, writer)) return;
     path.emplace_back(at, value);
     const ir::Arg viewed = PassPlace(at->viewed, writer);
     ir::Value* changed = viewed.is_value() ? WriteThroughView(*at->view, viewed.value(), value,
@@ -378,12 +394,14 @@ void Functionalizer::WritePlace(Place* place, ir::Arg value, const ir::Node& wri
   } else {
     WriteChoices(root, value, writer);
   }
+  const bool in_list = root != place && root->type.is_list();
+  if (in_list) root->state.items_version = root->state.version;
   for (const auto& [view, content] : path) {
     memory_.Save(view);
     view->state.current = content;
     view->state.version = root->newest_version();
   }
-  MakeDependentsUnreadable(root, writer);
+  MakeUnreadable(in_list ? &root->items : &root->content, &Place::contents, writer);
   if (root->weight != nullptr &&
       std::none_of(changed_weights_.begin(), changed_weights_.end(),
                    [&](const auto& changed) { return changed.first == root; })) {
@@ -404,16 +422,37 @@ void Functionalizer::WarnOfLostChanges() {
   }
 }
 
-void Functionalizer::MakeDependentsUnreadable(Place* root, const ir::Node& writer) {
-  for (Place* dependent : root->dependents) {
-    if (dependent->unreadable_since == nullptr) dependent->unreadable_since = &writer;
-    if (!memory_.WasReadInLoop(*dependent)) continue;
-    context_->Report(diagnostics::Severity::kError, "ambiguous-alias", writer,
-                     absl::StrCat(writer.op, " writes in a loop to a tensor or list that the "
-                                  "next iteration reads under another name; whether both share "
-                                  "memory is not known before run time"),
-                     "clone the tensor before it is written to");
+void Functionalizer::MakeUnreadable(Place::Dependents* dependents, Place::Reading Place::*what,
+                                    const ir::Node& writer) {
+  dependents->last_write = memory_.Tick();
+  dependents->writer = &writer;
+  for (Place* dependent : dependents->places) MakeUnreadable(dependent, what, writer);
+}
+
+void Functionalizer::MakeUnreadable(Place* place, Place::Reading Place::*what,
+                                    const ir::Node& writer) {
+  Place::Reading& reading = place->*what;
+  if (reading.unreadable_since == nullptr) reading.unreadable_since = &writer;
+  if (!memory_.IsInLoopSince(*place, reading.last_read)) return;
+  context_->Report(diagnostics::Severity::kError, "ambiguous-alias", writer,
+                   absl::StrCat(writer.op, " writes in a loop to a tensor or list that the "
+                                "next iteration reads under another name; whether both share "
+                                "memory is not known before run time"),
+                   "clone the tensor before it is written to");
+}
+
+// A write that an earlier line of a loop does comes after the current one as well.
+void Functionalizer::Depend(Place* owner, Place::Dependents Place::*kind, Place* dependent) {
+  Place::Dependents* on = &(owner->*kind);
+  std::vector<Place*>& all = on->places;
+  if (std::find(all.begin(), all.end(), dependent) != all.end()) return;
+  all.push_back(dependent);
+  if (on->writer == nullptr || !memory_.IsInLoopSince(*owner, on->last_write) ||
+      !memory_.IsInLoopSince(*dependent, on->last_write)) {
+    return;
   }
+  const bool structure = kind == &Place::content && !owner->type.is_tensor();
+  MakeUnreadable(dependent, structure ? &Place::itself : &Place::contents, *on->writer);
 }
 
 void Functionalizer::MayShare(Place* made, Place* other) {
@@ -422,30 +461,52 @@ void Functionalizer::MayShare(Place* made, Place* other) {
   for (const Choice& choice : made->choices) MayShare(choice.place, other);
   for (const Choice& choice : other->choices) MayShare(made, choice.place);
   if (made == other || !made->choices.empty() || !other->choices.empty()) return;
-  const auto depends = [](Place* on, Place* dependent) {
-    std::vector<Place*>& all = on->dependents;
-    if (std::find(all.begin(), all.end(), dependent) == all.end()) all.push_back(dependent);
-  };
   // And with what may share with the other one.
-  std::vector<Place*> others = other->dependents;
+  std::vector<Place*> others = other->content.places;
+  others.insert(others.end(), other->items.places.begin(), other->items.places.end());
   others.push_back(other);
   for (Place* one : others) {
     if (one == made) continue;
-    depends(made, one);
+    DependOnContent(made, one);
+    DependOnContent(one, made);
     // A change of a list leaves the tensors alone that it held, and tuples of them.
-    if (one->type.is_tensor() || (one == other && HoldsContainer(made->type))) depends(one, made);
+    if (one == other && HoldsContainer(made->type) && HoldsContainer(one->type)) {
+      Depend(made, &Place::content, one);
+      Depend(one, &Place::content, made);
+    }
   }
+}
+
+// What a tensor of `on`, itself or an item of it, tells of `dependent`.
+void Functionalizer::DependOnContent(Place* on, Place* dependent) {
+  Depend(on, on->type.is_tensor() ? &Place::content : &Place::items, dependent);
 }
 
 void Functionalizer::MayBeAnyOfClass(Place* place) {
   for (Place* other : memory_.visible_roots()) {
-    if (other->alias_class == place->alias_class) MayShare(place, other);
+    if (other->alias_class != place->alias_class) continue;
+    const bool apart = other->owns_items && other->items.places.empty();
+    if (!apart) MayShare(place, other);
   }
 }
 
-void Functionalizer::DependOn(Place* place, Place* dependent) {
-  if (place->root() != dependent) place->root()->dependents.push_back(dependent);
-  for (const Choice& choice : place->root()->choices) DependOn(choice.place, dependent);
+// A container that an operator makes: new itself, with tensors that may be known already.
+void Functionalizer::MayHoldAnyOfClass(Place* container) {
+  for (Place* other : memory_.visible_roots()) {
+    if (other == container || other->alias_class != container->alias_class) continue;
+    DependOnContent(container, other);
+    DependOnContent(other, container);
+  }
+}
+
+// `container` holds `place`.
+void Functionalizer::DependOn(Place* place, Place* container) {
+  Place* root = place->root();
+  for (const Choice& choice : root->choices) DependOn(choice.place, container);
+  if (root == container) return;
+  DependOnContent(root, container);
+  DependOnContent(container, root);
+  if (root == place && !root->type.is_tensor()) Depend(root, &Place::content, container);
 }
 
 void Functionalizer::DependOnItems(Place* container, const ir::Arg::List& items) {
@@ -508,8 +569,8 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inp
   }
   if (kind == ViewKind::kView && node->base_op() == "aten::as_strided") {
     // Strides are those of the storage, which is the root's where that is contiguous.
-    const bool at_start = place->is_root() || !node->Find("storage_offset")->is_none();
-    place = place->root();
+    const bool at_start = place->whole() == place || !node->Find("storage_offset")->is_none();
+    place = place->whole();
     if (at_start && place->layout.IsContiguous(place->type) == Answer::kYes) {
       node->args[0].value = PassPlace(place, *node);
     } else {

@@ -26,6 +26,10 @@ void Functionalizer::VisitBranch(ir::Node* node, size_t index, Ending* ending) {
     }
     for (Place* root : memory_.ChangedRoots()) {
       ending->changed[root->order] = root;
+      if (root->type.is_list() && root->state.knows_items) {
+        std::vector<Place*>& held = ending->held[root->order];
+        for (const ir::Arg& item : root->state.items) held.push_back(PlaceOf(item));
+      }
       ending->values[root->order] = PassRoot(root, *node);
     }
     // Another branch may change the container; this one may have changed its items.
@@ -48,15 +52,14 @@ void Functionalizer::LinkToOuter(Place* place, Place* other) {
   for (const Choice& choice : root->choices) LinkToOuter(place, choice.place);
   if (root->depth <= memory_.depth()) return MayShare(place, root);
   // The branch's own tensor may share with outer ones.
-  for (Place* dependent : std::vector<Place*>(root->dependents)) {
-    if (dependent->depth <= memory_.depth() && dependent->type.is_tensor()) {
-      MayShare(place, dependent);
-    }
+  for (Place* dependent : std::vector<Place*>(root->content.places)) {
+    if (dependent->depth <= memory_.depth()) MayShare(place, dependent);
   }
 }
 
 void Functionalizer::BindIfOutput(ir::Node* node, size_t index,
-                                  const std::vector<Ending>& endings) {
+                                  const std::vector<Ending>& endings,
+                                  const std::map<int, Place*>& changed) {
   ir::Value* output = node->outputs[index];
   if (!IsTracked(output)) return;
   Place* first = endings[0].places[index];
@@ -71,6 +74,7 @@ void Functionalizer::BindIfOutput(ir::Node* node, size_t index,
     DependOnItems(made, {ending.results_named[index]});
     Place* place = ending.places[index];
     if (place != nullptr && place->is_root()) DependOnItems(made, place->state.items);
+    if (place != nullptr) LinkToHolders(made, place, ending, changed);
     // Two results of a branch that are one tensor.
     for (size_t k = 0; k < index; ++k) {
       Place* earlier = PlaceOf(node->outputs[k]);
@@ -102,11 +106,27 @@ void Functionalizer::VisitIf(NodePtr node) {
   }
   size_t next = own_outputs;
   for (const auto& [order, root] : changed) {
-    DependOnItems(root, root->state.items);
-    memory_.SetRoot(root, node->outputs[next++]);
+    ir::Value* result = node->outputs[next++];
+    if (root->type.is_list() && root->state.knows_items) {
+      TakeBranchItems(root, result, endings, *node);
+    } else {
+      DependOnItems(root, root->state.items);
+      memory_.SetRoot(root, result);
+    }
+    NoteChangesIn(*node, root);
   }
-  for (size_t k = 0; k < own_outputs; ++k) BindIfOutput(node.get(), k, endings);
+  for (size_t k = 0; k < own_outputs; ++k) BindIfOutput(node.get(), k, endings, changed);
   Emit(std::move(node));
+}
+
+// A tensor of the current block that nothing outside shows.
+bool Functionalizer::IsMadeHere(const Place& place) const {
+  return place.is_root() && place.depth == memory_.depth() && !place.carried &&
+         place.choices.empty() &&
+         std::all_of(place.content.places.begin(), place.content.places.end(),
+                     [&](Place* other) {
+                       return other->root()->type.is_tensor() && other->depth == place.depth;
+                     });
 }
 
 std::vector<Place*> Functionalizer::RootsToCarry(const ir::Node& loop) const {
@@ -115,8 +135,10 @@ std::vector<Place*> Functionalizer::RootsToCarry(const ir::Node& loop) const {
   for (Place* root : memory_.visible_roots()) {
     const bool container = !root->type.is_tensor();
     const bool immutable = root->construct == "prim::TupleConstruct";
-    const auto& classes = container ? writes.containers : writes.tensors;
-    if (!immutable && root->choices.empty() && classes.contains(root->alias_class)) {
+    if (immutable || !root->choices.empty()) continue;
+    const bool holds_tensors = !container || (root->owns_items && !root->state.knows_items);
+    if ((container && writes.containers.contains(root->alias_class)) ||
+        (holds_tensors && writes.tensors.contains(root->alias_class))) {
       roots.push_back(root);
     }
   }
@@ -133,10 +155,12 @@ void Functionalizer::VisitLoop(NodePtr node) {
     size_t index;        // among the program's carried values
     Place* init;         // nullptr where untracked
     Place* result = nullptr;
+    int64_t version = 0;  // of the param, before the body
   };
   std::vector<Slot> slots;
   ir::Arg::List carried;
   std::vector<ir::Value*> params = {body->params[0]};
+  counters_.insert(body->params[0]);
   std::vector<ir::Value*> outputs;
   for (size_t k = 0; k < inits.size(); ++k) {
     ir::Value* param = body->params[k + 1];
@@ -154,9 +178,14 @@ void Functionalizer::VisitLoop(NodePtr node) {
   }
   const std::vector<Place*> outer = RootsToCarry(*node);
   for (Place* root : outer) {
+    // In the loop a list or dict is a value of its own, which no longer follows its items.
+    if (root->type.is_list()) {
+      TakeKnownItems(root, *node);
+      if (classes_.WrittenIn(*node).orders.contains(root->alias_class)) Reorder(root, *node);
+    } else {
+      DependOnItems(root, root->state.items);
+    }
     carried.push_back(PassRoot(root, *node));
-    // In the loop the list is a value of its own, which no longer follows its items.
-    DependOnItems(root, root->state.items);
     params.push_back(context_->graph->NewValue(root->type));
     outputs.push_back(context_->graph->NewValue(root->type));
   }
@@ -164,10 +193,12 @@ void Functionalizer::VisitLoop(NodePtr node) {
   const AliasClasses::Writes& writes = classes_.WrittenIn(*node);
   ir::Arg::List results;
   memory_.EnterScope(/*is_loop=*/true);
-  for (const Slot& slot : slots) {
+  for (Slot& slot : slots) {
     ir::Value* param = body->params[slot.index + 1];
     if (!IsTracked(param)) continue;
     Place* made = BindNewRoot(param);
+    made->carried = true;
+    slot.version = made->state.version;
     if (slot.init != nullptr) MayShare(made, slot.init);
     DependOnItems(made, {inits[slot.index]});
     if (slot.init != nullptr && slot.init->is_root()) {
@@ -176,6 +207,7 @@ void Functionalizer::VisitLoop(NodePtr node) {
   }
   for (size_t i = 0; i < outer.size(); ++i) {
     memory_.SetRoot(outer[i], params[1 + slots.size() + i]);
+    NoteChangesIn(*node, outer[i]);
   }
   VisitBlock(body, [&] {
     results.push_back(Read(body->results[0], *node));
@@ -188,7 +220,10 @@ void Functionalizer::VisitLoop(NodePtr node) {
       if (slot.result == nullptr) continue;
       // The next iteration's param is this tensor, which has, or may have, other names as well.
       Place* root = slot.result->root();
-      const Place* param = PlaceOf(body->params[slot.index + 1]);
+      Place* param = PlaceOf(body->params[slot.index + 1]);
+      if (param != nullptr && param->is_item() && (seen.contains(root) || !IsMadeHere(*slot.result))) {
+        Disown(param->root(), *node);  // the list may hold it from an earlier iteration
+      }
       const auto is_other = [&](Place* place) {
         return place != param && (seen.contains(place) || place->depth < memory_.depth() ||
                                   std::any_of(slots.begin(), slots.end(), [&](const Slot& other) {
@@ -196,8 +231,9 @@ void Functionalizer::VisitLoop(NodePtr node) {
                                   }));
       };
       const auto is_new = [&](const Place* place) {  // not known from the start
-        return param == nullptr || std::find(param->dependents.begin(), param->dependents.end(),
-                                             place) == param->dependents.end();
+        return param == nullptr ||
+               std::find(param->content.places.begin(), param->content.places.end(), place) ==
+                   param->content.places.end();
       };
       const std::function<bool(Place*)> has_other_name = [&](Place* place) {
         if (place == param) return false;
@@ -206,11 +242,17 @@ void Functionalizer::VisitLoop(NodePtr node) {
                std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) {
                  return has_other_name(choice.place->root());
                }) ||
-               std::any_of(place->dependents.begin(), place->dependents.end(), [&](Place* other) {
-                 return other->type.is_tensor() && is_other(other) && is_new(other);
-               });
+               std::any_of(place->content.places.begin(), place->content.places.end(),
+                           [&](Place* other) {
+                             return other->type.is_tensor() && is_other(other) && is_new(other);
+                           });
       };
-      const bool other_name = has_other_name(root);
+      const bool other_name =
+          root->type.is_list() && !slot.result->is_root()
+              ? param == nullptr || param->state.version != slot.version ||
+                    !param->choices.empty() ||
+                    memory_.IsInLoopSince(*root, root->items.last_write)
+              : has_other_name(root);
       seen[root] = true;
       if (other_name && writes.tensors.contains(root->alias_class)) {
         context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *node,
@@ -230,6 +272,7 @@ void Functionalizer::VisitLoop(NodePtr node) {
   node->outputs = outputs;
   for (size_t i = 0; i < outer.size(); ++i) {
     memory_.SetRoot(outer[i], outputs[slots.size() + i]);
+    NoteChangesIn(*node, outer[i]);
   }
   for (const Slot& slot : slots) {
     ir::Value* output = own_outputs[slot.index];

@@ -101,7 +101,9 @@ Place* Functionalizer::Lifted(Place* place, const ir::Node& branch) {
   auto view = context_->graph->NewNode(place->view->op, place->view->args);
   context_->InheritPlace(*place->view, view.get());
   view->outputs = place->view->outputs;
-  return memory_.NewView(viewed, std::move(view), place->type);
+  Place* lifted = memory_.NewView(viewed, std::move(view), place->type);
+  lifted->order_version = place->order_version;
+  return lifted;
 }
 
 // A tensor that is one of several inside of a branch, as one of these outside: whether the branch was

@@ -115,6 +115,7 @@ void Functionalizer::BindContainer(const ir::Value* output, std::string construc
                                    ir::Arg::List items) {
   Place* place = memory_.NewRoot(output->type, {}, classes_.ClassOf(output), {});
   place->construct = std::move(construct);
+  place->owns_items = place->construct == "prim::ListConstruct";
   place->state.knows_items = true;
   place->state.items = std::move(items);
   Bind(output, place);
@@ -151,7 +152,17 @@ bool Functionalizer::ReadItem(const ir::Node& node, const ir::Arg& container, in
     return true;
   }
   Place* list = PlaceOf(container);
+  if (list != nullptr && list->is_item()) {
+    BindTupleItem(node, list, index, output);
+    return true;
+  }
   if (list == nullptr || !list->is_list_of_views) return false;
+  return BindItemOfViews(node, list, index, output);
+}
+
+// Item `index` of what split and its like give.
+bool Functionalizer::BindItemOfViews(const ir::Node& node, Place* list, const ir::Arg& index,
+                                     ir::Value* output) {
   Place* viewed = list->viewed;
   // The split's first argument is to be the newest value, for the sizes that may be computed.
   ir::Node split;
@@ -232,6 +243,7 @@ bool Functionalizer::VisitContainerRead(const ir::Node& node) {
     return true;
   }
   if (items != nullptr && IsDictOverload(node)) return DictRead(node, *items);
+  if (node.op == "aten::__getitem__.t" && (BindItemOfUnknown(node) || BindViewAt(node))) return true;
   if (node.op == "prim::ListUnpack" || node.op == "prim::TupleUnpack" ||
       node.op == "prim::TupleIndex" || node.op == "aten::__getitem__.t") {
     return ReadUnknownItem(node);
@@ -373,6 +385,8 @@ bool Functionalizer::WriteKnownList(const ir::Node& node, Place* place) {
 // By a functional operator that gives the list's next value.
 bool Functionalizer::WriteUnknownList(const ir::Node& node, Place* place) {
   if (node.base_op() == "aten::clear") {
+    Reorder(place, node);
+    place->construct = "prim::ListConstruct";
     SetItems(place, {});
     return true;
   }
@@ -382,17 +396,38 @@ bool Functionalizer::WriteUnknownList(const ir::Node& node, Place* place) {
   const ListChange* change = FindListChange(node.base_op());
   const bool sort = IsSortOfNumbers(node);
   if (change == nullptr && !sort) return false;
+  TakeKnownItems(place, node);
+  if (SetsSameItem(node, *place)) return true;
   const ir::Arg list = AsOneValue(PassRoot(place, node), place->type, node, "");
+  if (classes_.MovesItems(node)) Reorder(place, node);
   ir::Value* next = sort ? EmitSort(node, list, place->type, EmitterFor(node))
                          : EmitListChange(node, *change, list, place->type);
-  if (place->state.knows_items) DependOnItems(place, ir::Arg::List(place->state.items));
-  if (change != nullptr && change->added > 0) {
-    const ir::Arg added = node.args[change->added].value;
-    if (const ir::Arg::List* items = KnownItems(added)) DependOnItems(place, ir::Arg::List(*items));
-    DependOnItems(place, {added});
-  }
+  if (node.base_op() == "aten::mul_") Disown(place, node);
+  if (change != nullptr && change->added > 0) PutInAdded(node, *change, list, place);
   memory_.SetRoot(place, next);
   return true;
+}
+
+void Functionalizer::PutInAdded(const ir::Node& node, const ListChange& change,
+                                const ir::Arg& list, Place* place) {
+  const ir::Arg added = node.args[change.added].value;
+  const absl::string_view base = node.base_op();
+  if (base == "aten::extend" || base == "aten::add_") {
+    const ir::Arg::List* items = KnownItems(added);
+    for (const ir::Arg& item : items == nullptr ? ir::Arg::List{added} : ir::Arg::List(*items)) {
+      PutIn(place, item, ir::Arg(), node);
+    }
+    return;
+  }
+  ir::Arg index;
+  if (base == "aten::append") {
+    index = EmitterFor(node).Emit("aten::len.t", {{"a", list}}, ir::Type::Scalar(Kind::kInt));
+  } else if (base == "aten::_set_item") {
+    index = PlaceInList(list, Read(node.args[1].value, node), node);
+  } else if (node.args[1].value.is_int() && node.args[1].value.as_int() == 0) {
+    index = 0;
+  }
+  PutIn(place, added, index, node);
 }
 
 // `list.remove(x)` as `del list[list.index(x)]`.
@@ -426,11 +461,20 @@ ir::Value* Functionalizer::EmitListChange(const ir::Node& node, const ListChange
     Place* item = memory_.NewRoot(node.output()->type, popped->outputs[0],
                                   classes_.ClassOf(node.output()), {});
     Bind(node.output(), item);
-    MayBeAnyOfClass(item);
+    BindPopped(PlaceOf(node.args[0].value), item);
   } else {
     renamed_.Set(node.output(), popped->outputs[0]);
   }
   return popped->outputs[1];
+}
+
+// An item that has left its list: it may be one that has a name.
+void Functionalizer::BindPopped(Place* list, Place* popped) {
+  if (!list->owns_items || !popped->type.is_tensor()) return MayBeAnyOfClass(popped);
+  for (Place* item : memory_.visible_items()) {
+    if (item->root() == list) Depend(popped, &Place::content, item);
+  }
+  for (Place* other : std::vector<Place*>(list->items.places)) MayShare(popped, other);
 }
 
 bool Functionalizer::VisitContainerWrite(const ir::Node& node) {
@@ -443,7 +487,7 @@ bool Functionalizer::VisitContainerWrite(const ir::Node& node) {
     done = (place->state.knows_items && WriteKnownList(node, place)) ||
            WriteUnknownList(node, place);
   }
-  if (done) MakeDependentsUnreadable(place, node);
+  if (done) MakeUnreadable(&place->content, &Place::itself, node);
   return done;
 }
 

@@ -417,8 +417,7 @@ output y0 = %6
 )");
 }
 
-// The loop's list is a value of its own: the write to its item would be lost.
-TEST(FunctionalizeTest, ItemWrittenWhileALoopCarriesTheListIsRefused) {
+TEST(FunctionalizeTest, ItemOfAListOfUnknownLengthIsWrittenInIt) {
   Program p;
   ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
   ir::Value* list =
@@ -432,7 +431,23 @@ TEST(FunctionalizeTest, ItemWrittenWhileALoopCarriesTheListIsRefused) {
            return {true};
          });
   p.Output(p.Op("aten::stack", {list, 0}, "float32[?, 2]"));
-  EXPECT_EQ(Refused(&p), "error ambiguous-alias aten::relu_\n");
+  p.Output(x);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%11: list[float32[2]] = prim::ListConstruct(items=[%1])
+%13: list[float32[2]] = prim::Loop(max_trip_count=%n, cond=True, carried=[%11])
+  block(%4: int, %12: list[float32[2]]):
+    %14: float32[2] = aten::__getitem__.t(list=%12, idx=0)
+    %5: float32[2] = aten::cos(self=%14)
+    %15: list[float32[2]] = prim::ListAppend(self=%12, el=%5)
+    %17: float32[2] = aten::relu(self=%14)
+    %18: list[float32[2]] = prim::ListSet(self=%15, idx=0, el=%17)
+    return (True, %18)
+%8: float32[?, 2] = aten::stack(tensors=%13, dim=0)
+%19: float32[2] = aten::__getitem__.t(list=%13, idx=0)
+output y0 = %8
+output y1 = %19
+)");
 }
 
 // An item of a list whose length only the run tells, and then a change of the list.

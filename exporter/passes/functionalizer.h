@@ -36,6 +36,7 @@ class Functionalizer {
     std::vector<ir::Arg> results_named;  // as the program names them
     std::map<int, Place*> changed;       // by order of creation: outer roots that it writes to
     std::map<int, ir::Arg> values;       // of those, and of containers that a branch may change
+    std::map<int, std::vector<Place*>> held;  // in outer lists, of which all is known
   };
   using NodePtr = std::unique_ptr<ir::Node>;
 
@@ -62,10 +63,16 @@ class Functionalizer {
   void ReadArgs(ir::Node* node);
 
   void WritePlace(Place* place, ir::Arg value, const ir::Node& writer);
-  void MakeDependentsUnreadable(Place* root, const ir::Node& writer);
+  void RequireReadable(Place::Reading* reading, const ir::Node& reader);
+  void MakeUnreadable(Place::Dependents* dependents, Place::Reading Place::*what,
+                      const ir::Node& writer);
+  void MakeUnreadable(Place* place, Place::Reading Place::*what, const ir::Node& writer);
+  void Depend(Place* owner, Place::Dependents Place::*kind, Place* dependent);
+  void DependOnContent(Place* on, Place* dependent);
   void MayShare(Place* made, Place* other);  // either way; `made` is the newer one
   void MayBeAnyOfClass(Place* place);
-  void DependOn(Place* place, Place* dependent);
+  void MayHoldAnyOfClass(Place* container);
+  void DependOn(Place* place, Place* container);
   void DependOnItems(Place* container, const ir::Arg::List& items);
   void WarnOfLostChanges();
 
@@ -105,6 +112,9 @@ class Functionalizer {
   bool VisitContainerWrite(const ir::Node& node);
   bool ReadItem(const ir::Node& node, const ir::Arg& container, int64_t index,
                 ir::Value* output);
+  bool BindItemOfViews(const ir::Node& node, Place* list, const ir::Arg& index,
+                       ir::Value* output);
+  bool BindViewAt(const ir::Node& node);
   bool Unpack(const ir::Node& node);
   const ir::Arg::List* KnownItems(const ir::Arg& container) const;
   void BindItem(ir::Value* output, const ir::Arg& item);
@@ -118,10 +128,37 @@ class Functionalizer {
   const ir::Node* AsDelete(const ir::Node& node);
   struct ListChange;
   static const ListChange* FindListChange(absl::string_view base);
+  void PutInAdded(const ir::Node& node, const ListChange& change, const ir::Arg& list,
+                  Place* place);
+  void BindPopped(Place* list, Place* popped);
   ir::Value* EmitListChange(const ir::Node& node, const ListChange& change, const ir::Arg& list,
                             const ir::Type& type);
   void SetItems(Place* place, ir::Arg::List items);
   void FinishContainerWrite(const ir::Node& node);
+
+  // functionalize_items.cc: tensors in lists of unknown length.
+  bool BindItemOfUnknown(const ir::Node& node);
+  void BindTupleItem(const ir::Node& node, Place* tuple, int64_t index, ir::Value* output);
+  bool SetsSameItem(const ir::Node& node, const Place& list) const;
+  ir::Arg PlaceInList(const ir::Arg& list, const ir::Arg& index, const ir::Node& origin);
+  void TakeKnownItems(Place* list, const ir::Node& by);
+  void PutIn(Place* list, const ir::Arg& item, const ir::Arg& index, const ir::Node& by);
+  bool MoveInto(Place* whole, const ir::Arg& item, NodePtr view);
+  bool CanMoveInto(const Place& place, const Place& list, int depth) const;
+  bool MayHoldTwice(const Place& list, const ir::Arg& item) const;
+  Place* BindItem(const ir::Node& node, Place* whole, const std::string& op,
+                  std::vector<ir::NamedArg> args, ir::Value* output);
+  bool KeepsItemsApart(const Ending& ending, const Place& list) const;
+  void TakeBranchItems(Place* list, ir::Value* result, const std::vector<Ending>& endings,
+                       const ir::Node& by);
+  void LinkToHolders(Place* made, Place* result, const Ending& ending,
+                     const std::map<int, Place*>& changed);
+  // After a node whose blocks change the list.
+  void NoteChangesIn(const ir::Node& node, Place* list);
+  void Disown(Place* list, const ir::Node& by);
+  void Reorder(Place* list, const ir::Node& by);
+  bool RequireInPlace(const Place& item, const ir::Node& reader);
+  bool RequireOwnItem(const Place& item, const ir::Node& writer);
 
   // functionalize_blocks.cc
   void VisitIf(NodePtr node);
@@ -129,8 +166,10 @@ class Functionalizer {
   void VisitScan(NodePtr node);
   ir::Arg PassRoot(Place* root, const ir::Node& reader);
   void VisitBranch(ir::Node* node, size_t index, Ending* ending);
-  void BindIfOutput(ir::Node* node, size_t index, const std::vector<Ending>& endings);
+  void BindIfOutput(ir::Node* node, size_t index, const std::vector<Ending>& endings,
+                    const std::map<int, Place*>& changed);
   void LinkToOuter(Place* place, Place* other);
+  bool IsMadeHere(const Place& place) const;
   std::vector<Place*> RootsToCarry(const ir::Node& loop) const;
 
   Context* context_;
@@ -140,6 +179,7 @@ class Functionalizer {
   std::deque<Object> objects_;
   std::unordered_map<const ir::Value*, Object*> names_;
   Replacements renamed_;  // outputs outside tracked classes that another value stands for
+  std::unordered_set<const ir::Value*> counters_;  // of loops' iterations
   // Tensors that need not be contiguous when an operator makes them.
   std::unordered_set<const ir::Value*> rough_;
   // Views outside tracked classes, with the tensor whose storage they show.

@@ -1,6 +1,7 @@
 #include "exporter/passes/places.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace rules_onnx::passes {
@@ -30,7 +31,9 @@ Place* Memory::NewView(Place* viewed, std::unique_ptr<ir::Node> view, const ir::
   }
   place->viewed = viewed;
   place->view = std::move(view);
+  place->order_version = viewed->state.order_version;
   place->state.version = -1;
+  if (place->is_item()) visible_.push_back(place.get());
   places_.push_back(std::move(place));
   return places_.back().get();
 }
@@ -76,10 +79,23 @@ void Memory::LeaveScope() {
   scopes_.pop_back();
 }
 
-bool Memory::WasReadInLoop(const Place& place) const {
+std::vector<Place*> Memory::visible_roots() const {
+  std::vector<Place*> roots;
+  std::copy_if(visible_.begin(), visible_.end(), std::back_inserter(roots),
+               [](const Place* place) { return place->is_root(); });
+  return roots;
+}
+
+std::vector<Place*> Memory::visible_items() const {
+  std::vector<Place*> items;
+  std::copy_if(visible_.begin(), visible_.end(), std::back_inserter(items),
+               [](const Place* place) { return place->is_item(); });
+  return items;
+}
+
+bool Memory::IsInLoopSince(const Place& place, int64_t tick) const {
   for (size_t i = 0; i < scopes_.size(); ++i) {
-    if (scopes_[i].is_loop && place.depth <= static_cast<int>(i) &&
-        place.last_read >= scopes_[i].start) {
+    if (scopes_[i].is_loop && place.depth <= static_cast<int>(i) && tick >= scopes_[i].start) {
       return true;
     }
   }

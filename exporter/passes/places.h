@@ -31,6 +31,19 @@ struct Place {
     int64_t version = 0;         // root: rises with each write; view: the root's at `current`
     bool knows_items = false;    // a container of which every item is known
     ir::Arg::List items;         // in the program's own values, before any replacement
+    // A list of unknown length:
+    int64_t items_version = 0;   // rises with each write to an item
+    int64_t order_version = 0;   // rises when items leave or change their places
+  };
+  struct Reading {
+    const ir::Node* unreadable_since = nullptr;  // the write after which the value is not known
+    int64_t last_read = -1;
+  };
+  // What a place's change may change as well, and the last change that did.
+  struct Dependents {
+    std::vector<Place*> places;  // become unreadable
+    int64_t last_write = -1;
+    const ir::Node* writer = nullptr;
   };
 
   int order = 0;                 // of creation
@@ -42,6 +55,9 @@ struct Place {
 
   Place* viewed = nullptr;         // null: a root
   std::unique_ptr<ir::Node> view;  // the operator, its first argument to be set
+  // An item of a list of unknown length:
+  ir::Arg index;                   // as the program named it
+  int64_t order_version = 0;       // of the list, when it was at `view`'s index
   bool is_list_of_views = false;   // the output of split and its like
 
   // A root that is no memory of its own but that of one of several other places, as the run decides:
@@ -53,19 +69,33 @@ struct Place {
   // Roots only.
   const ir::Weight* weight = nullptr;
   std::string construct;           // "prim::ListConstruct", …, where items were known
-  std::vector<Place*> dependents;  // become unreadable when this is written
-  const ir::Node* unreadable_since = nullptr;  // the write after which the value is not known
-  int64_t last_read = -1;
+  Dependents content;              // of a tensor's content; of a list or dict itself
+  Dependents items;                // of what lies in a list or dict
+  bool owns_items = false;         // a list: each of its tensors lies in it alone, and once
+  bool carried = false;            // a loop's parameter: another tensor in each iteration, or the same
+  // Roots, and items of lists, which were roots before.
+  Reading contents;  // of a tensor; of what lies in a list or dict
+  Reading itself;    // a list or dict: which items it has
 
   Place* root() { return viewed == nullptr ? this : viewed->root(); }
   bool is_root() const { return viewed == nullptr; }
+  bool is_item() const {
+    return viewed != nullptr &&
+           (viewed->type.is_list() || viewed->type.kind == ir::Type::Kind::kTuple);
+  }
+  // The tensor whose memory this one shows.
+  Place* whole() { return is_root() || is_item() ? this : viewed->whole(); }
   // What `state.version` is where `current` is up to date.
   int64_t newest_version() {
+    Place* const at = root();
+    if (at->choices.empty()) {
+      return at != this && at->type.is_list() ? at->state.items_version : at->state.version;
+    }
     int64_t newest = -1;
-    for (const Choice& choice : root()->choices) {
+    for (const Choice& choice : at->choices) {
       newest = std::max(newest, choice.place->newest_version());
     }
-    return root()->choices.empty() ? root()->state.version : newest;
+    return newest;
   }
 };
 
@@ -89,6 +119,7 @@ class Memory {
 
   int depth() const { return static_cast<int>(scopes_.size()); }
   int64_t Tick() { return ++clock_; }
+  int64_t now() const { return clock_; }
 
   void EnterScope(bool is_loop);
   // Outer roots whose content changed since EnterScope, in order of creation.
@@ -96,9 +127,11 @@ class Memory {
   void LeaveScope();
 
   // Roots of the enclosing scopes and this one, in order of creation.
-  const std::vector<Place*>& visible_roots() const { return visible_; }
-  // A loop around the current point, outside which `place` lies, read it since it began.
-  bool WasReadInLoop(const Place& place) const;
+  std::vector<Place*> visible_roots() const;
+  // Items of lists that names stand for.
+  std::vector<Place*> visible_items() const;
+  // A loop around the current point, outside which `place` lies, has begun before `tick`.
+  bool IsInLoopSince(const Place& place, int64_t tick) const;
 
  private:
   struct Scope {
@@ -110,7 +143,7 @@ class Memory {
   };
 
   std::vector<std::unique_ptr<Place>> places_;
-  std::vector<Place*> visible_;
+  std::vector<Place*> visible_;  // roots and items
   std::vector<Scope> scopes_;
   int64_t clock_ = 0;
 };

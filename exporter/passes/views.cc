@@ -252,6 +252,27 @@ ir::Value* InverseViewAsComplex(const ir::Node&, ir::Value* viewed, const ir::Ar
   return emitter->Emit("aten::view_as_real", {{"self", written}}, viewed->type);
 }
 
+ir::Value* InverseItem(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                       Emitter* emitter) {
+  return emitter->Emit("prim::ListSet",
+                       {{"self", viewed}, {"idx", view.args[1].value}, {"el", written}},
+                       viewed->type);
+}
+
+ir::Value* InverseTupleIndex(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                             Emitter* emitter) {
+  ir::Arg::List items;
+  for (size_t k = 0; k < viewed->type.elements.size(); ++k) {
+    const auto index = static_cast<int64_t>(k);
+    items.push_back(index == view.args[1].value.as_int()
+                        ? written
+                        : ir::Arg(emitter->Emit("prim::TupleIndex",
+                                                {{"self", viewed}, {"index", index}},
+                                                viewed->type.elements[k])));
+  }
+  return emitter->Emit("prim::TupleConstruct", {{"items", std::move(items)}}, viewed->type);
+}
+
 ir::Value* InverseConj(const ir::Node&, ir::Value* viewed, const ir::Arg& written,
                        Emitter* emitter) {
   return emitter->Emit("aten::conj", {{"self", written}}, viewed->type);
@@ -299,6 +320,8 @@ const std::map<std::string, Inverse>& Inverses() {
       {"aten::imag", InverseImag},
       {"aten::view_as_real", InverseViewAsReal},
       {"aten::view_as_complex", InverseViewAsComplex},
+      {"aten::__getitem__", InverseItem},
+      {"prim::TupleIndex", InverseTupleIndex},
       {"aten::_conj", InverseConj},
       {"aten::conj", InverseConj},
   };
@@ -381,33 +404,38 @@ ir::Arg AxisSize(const ir::Node& list, Emitter* emitter) {
 }
 
 // a op b; constants are computed.
-ir::Arg Compute(absl::string_view op, const ir::Arg& a, int64_t b, Emitter* emitter) {
-  if (a.is_int()) {
-    const int64_t x = a.as_int();
-    if (op == "aten::add.int") return x + b;
-    if (op == "aten::mul.int") return x * b;
-    return x >= 0 ? x / b : -((-x + b - 1) / b);  // floordiv
+ir::Arg Compute(absl::string_view op, const ir::Arg& a, const ir::Arg& b, Emitter* emitter) {
+  if (a.is_int() && b.is_int()) {
+    const int64_t x = a.as_int(), y = b.as_int();
+    if (op == "aten::add.int") return x + y;
+    if (op == "aten::mul.int") return x * y;
+    return x >= 0 ? x / y : -((-x + y - 1) / y);  // floordiv
   }
   return emitter->Emit(op, {{"a", a}, {"b", b}}, IntType());
 }
 
-std::unique_ptr<ir::Node> SplitItem(const ir::Node& list, const ir::Arg& size, int64_t index,
-                                    Emitter* emitter) {
+std::unique_ptr<ir::Node> SplitItem(const ir::Node& list, const ir::Arg& size,
+                                    const ir::Arg& index, Emitter* emitter) {
+  const ir::Arg next = Compute("aten::add.int", index, 1, emitter);
   return NewSlice(emitter, list, Compute("aten::mul.int", size, index, emitter),
-                  Compute("aten::mul.int", size, index + 1, emitter));
+                  Compute("aten::mul.int", size, next, emitter));
 }
 
-std::unique_ptr<ir::Node> SizesItem(const ir::Node& list, const ir::Arg& sizes, int64_t index,
-                                    Emitter* emitter) {
+std::unique_ptr<ir::Node> SizesItem(const ir::Node& list, const ir::Arg& sizes,
+                                    const ir::Arg& item, Emitter* emitter) {
   const auto lengths = sizes.ints();
-  if (!lengths || index >= static_cast<int64_t>(lengths->size())) return nullptr;
+  if (!lengths || !item.is_int()) return nullptr;
+  const int64_t index = item.as_int();
+  if (index >= static_cast<int64_t>(lengths->size())) return nullptr;
   int64_t start = 0;
   for (int64_t i = 0; i < index; ++i) start += (*lengths)[i];
   return NewSlice(emitter, list, start, start + (*lengths)[index]);
 }
 
 std::unique_ptr<ir::Node> IndicesItem(const ir::Node& list, const ir::Arg& indices,
-                                      int64_t index, Emitter* emitter) {
+                                      const ir::Arg& item, Emitter* emitter) {
+  if (!item.is_int()) return nullptr;
+  const int64_t index = item.as_int();
   if (!indices.is_list() || index > static_cast<int64_t>(indices.list().size())) return nullptr;
   const ir::Arg start = index == 0 ? ir::Arg(0) : indices.list()[index - 1];
   const bool last = index == static_cast<int64_t>(indices.list().size());
@@ -416,9 +444,12 @@ std::unique_ptr<ir::Node> IndicesItem(const ir::Node& list, const ir::Arg& indic
 
 // The first (size mod n) items have one element more.
 std::unique_ptr<ir::Node> SectionsItem(const ir::Node& list, const ir::Arg& sections,
-                                       int64_t index, Emitter* emitter) {
+                                       const ir::Arg& item, Emitter* emitter) {
   const ir::Arg size = AxisSize(list, emitter);
-  if (!sections.is_int() || !size.is_int() || sections.as_int() <= 0) return nullptr;
+  if (!sections.is_int() || !size.is_int() || sections.as_int() <= 0 || !item.is_int()) {
+    return nullptr;
+  }
+  const int64_t index = item.as_int();
   const int64_t quotient = size.as_int() / sections.as_int();
   const int64_t longer = size.as_int() % sections.as_int();
   const auto start = [&](int64_t i) { return i * quotient + std::min(i, longer); };
@@ -486,10 +517,10 @@ bool GivesListOfViews(const ir::Node& node) {
          node.args[0].value.is_value() && MayBeTensor(node.args[0].value.value()->type);
 }
 
-std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, int64_t index,
+std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg& index,
                                             Emitter* emitter) {
   const std::string base = SafeName(list.base_op());
-  if (index < 0 || list.Find("dim") == nullptr) return nullptr;
+  if ((index.is_int() && index.as_int() < 0) || list.Find("dim") == nullptr) return nullptr;
   if (base == "aten::unbind") {
     return NewView(emitter, "aten::select.int",
                    {{"self", list.args[0].value}, {"dim", *list.Find("dim")}, {"index", index}});

@@ -25,10 +25,10 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout);
 // An operator whose list output holds views of its first argument: split, chunk, unbind, ….
 bool GivesListOfViews(const ir::Node& node);
 
-// Item `index` of such a list as a view of its own, `aten::slice.Tensor` or `aten::select.int`,
-// whose first argument is that of `list`; nullptr where it cannot be said. Sizes that have to be
-// computed are emitted.
-std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, int64_t index,
+// Item `index`, counted from the start, of such a list as a view of its own, `aten::slice.Tensor` or
+// `aten::select.int`, whose first argument is that of `list`; nullptr where it cannot be said. Sizes
+// that have to be computed are emitted.
+std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg& index,
                                             Emitter* emitter);
 
 // The viewed tensor after its view got the content `written`. `view` is the view operator with

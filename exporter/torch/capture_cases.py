@@ -695,6 +695,75 @@ def axes_of_one_size_or_one(x: Tensor, y: Tensor):
     return x - y, torch.relu(x)
 
 
+def rows_with(x, first):
+    rows: List[Tensor] = [first]
+    for i in range(x.size(0)):
+        rows.append(x[i] * i)
+    return rows
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="reads afterwards under another name")
+def item_of_two_lists(x: Tensor):
+    a = x[0] * 2
+    rows = rows_with(x, a)
+    part = rows[:2]
+    a += 1
+    return torch.stack(part)
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="reads afterwards under another name")
+def item_that_each_branch_makes(x: Tensor):
+    rows = rows_with(x, x[0] * 1)
+    if x.size(0) > 4:
+        y = x[0] * 2
+        rows.append(y)
+    else:
+        y = x[1] * 3
+        rows.append(y)
+    y += 1
+    return torch.stack(rows)
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="reads afterwards under another name")
+def one_tensor_in_each_iteration(x: Tensor):
+    rows: List[Tensor] = []
+    h = x[0] * 1
+    for i in range(x.size(0)):
+        h += x[i]
+        rows.append(h)
+    return torch.stack(rows)
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="reads afterwards under another name")
+def last_item_that_a_loop_carries(x: Tensor):
+    rows: List[Tensor] = []
+    h = x[0] * 1
+    for i in range(x.size(0)):
+        h = h * 0.5 + x[i]
+        rows.append(h)
+    h += 1
+    return torch.stack(rows), h
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="reads afterwards under another name")
+def item_that_lies_in_a_list_twice(x: Tensor):
+    y = x[0].clone()
+    rows = rows_with(x, y)
+    for i in range(x.size(0)):
+        rows.append(y)
+    rows[0] += 1
+    return torch.stack(rows)
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="after other items left the list")
+def item_of_a_list_that_moved(x: Tensor):
+    rows = rows_with(x, x[0] * 1)
+    second = rows[1]
+    rows.insert(0, x[2] * 2)
+    rows[2] += 5
+    return torch.stack(rows), second
+
+
 @case((X, torch.tensor(3)), forms=SCRIPT, refused="asks whether two values are one, which only the run tells")
 def tensor_that_is_one_of_two(x: Tensor, n: Tensor):
     y = x
