@@ -4,14 +4,15 @@
 
 namespace rules_onnx::pt2 {
 
-void Emitter::SetSource(const NodeDef& node) {
-  scope_ = ParseModuleStack(node.module_stack);
-  location_ = ParseStackTrace(node.stack_trace);
+void Emitter::SetSource(const NodeDef& node, const Source& caller) {
+  source_ = {ParseModuleStack(node.module_stack), ParseStackTrace(node.stack_trace)};
+  if (source_.scope.empty()) source_.scope = caller.scope;
+  if (!source_.location) source_.location = caller.location;
 }
 
 ir::Node* Emitter::Append(std::unique_ptr<ir::Node> node) {
-  node->scope = scope_;
-  if (location_) (*debug_)[node->id] = *location_;
+  node->scope = source_.scope;
+  if (source_.location) (*debug_)[node->id] = *source_.location;
   block_->nodes.push_back(std::move(node));
   return block_->nodes.back().get();
 }

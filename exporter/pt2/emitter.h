@@ -22,9 +22,16 @@ class Emitter {
 
   ir::Graph& graph() { return *graph_; }
 
-  // The scope and source line of the nodes to come.
-  void SetSource(const NodeDef& node);
-  const std::optional<ir::SourceLocation>& location() const { return location_; }
+  // Where nodes come from.
+  struct Source {
+    std::string scope;
+    std::optional<ir::SourceLocation> location;
+  };
+  // That of the nodes to come. Nodes of a graph that another node calls need not say theirs: they
+  // have the caller's.
+  void SetSource(const NodeDef& node, const Source& caller);
+  void SetSource(Source source) { source_ = std::move(source); }
+  const Source& source() const { return source_; }
 
   // Appends a node and gives it the current scope and source line.
   ir::Node* Append(std::unique_ptr<ir::Node> node);
@@ -46,8 +53,7 @@ class Emitter {
   ir::Graph* graph_;
   ir::DebugInfo* debug_;
   ir::Block* block_;
-  std::string scope_;
-  std::optional<ir::SourceLocation> location_;
+  Source source_;
 };
 
 // The type of an argument: a value's own, or that of a constant number.

@@ -184,6 +184,17 @@ TEST(ExportedProgramTest, WhileLoop) {
 )");
 }
 
+// The file gives them none.
+TEST(ExportedProgramTest, NodesOfInnerGraphsHaveTheScopeOfTheCall) {
+  const Read read = ReadProgram("while_loop");
+  int nodes = 0;
+  ir::ForEachNode(read.program.graph.main, [&](const ir::Node& node) {
+    EXPECT_EQ(node.scope, "Function") << node.op;
+    ++nodes;
+  });
+  EXPECT_EQ(nodes, 8);
+}
+
 TEST(ExportedProgramTest, ScanAndMap) {
   EXPECT_THAT(
       Print(ReadProgram("scan").program.graph),

@@ -89,7 +89,7 @@ Type CommonType(const std::vector<ir::Value*>& items) {
 absl::Status Importer::Error(const NodeDef& node, const absl::Status& status) const {
   // What is wrong inside a nested graph is told already.
   if (absl::StartsWith(status.message(), absl::StrCat(file_, ": "))) return status;
-  const auto& location = emitter_->location();
+  const auto& location = emitter_->source().location;
   return absl::Status(
       status.code(),
       absl::StrCat(file_, ": ",
@@ -149,10 +149,12 @@ absl::StatusOr<std::vector<Arg>> Importer::ImportGraph(const GraphDef& graph,
       scope.args[graph.inputs[i].name] = std::move(inputs[i]);
     }
   }
+  const Emitter::Source caller = emitter_->source();
   for (const NodeDef& node : graph.nodes) {
-    emitter_->SetSource(node);
+    emitter_->SetSource(node, caller);
     if (absl::Status status = ImportNode(node, &scope); !status.ok()) return status;
   }
+  emitter_->SetSource(caller);
   auto outputs = ResolveAll(graph.outputs, scope);
   if (outputs.ok()) return outputs;
   return absl::Status(
