@@ -179,7 +179,7 @@ absl::Status Verification::MakeCases(const std::string& folder) {
 }
 
 absl::StatusOr<bool> Verification::RunScript(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> all = {"-c",     verify::RunOnnxScript(), "--rtol", options_.rtol,
+  std::vector<std::string> all = {temporary_.File("run_onnx.py"), "--rtol", options_.rtol,
                                   "--atol", options_.atol};
   if (options_.json) all.push_back("--json");
   all.insert(all.end(), arguments.begin(), arguments.end());
@@ -213,6 +213,7 @@ std::vector<std::string> Verification::SearchArguments(const std::string& deferr
 }
 
 absl::Status Verification::RunModels() const {
+  if (auto status = verify::WriteScripts(temporary_.path()); !status.ok()) return status;
   const std::string deferred = temporary_.File("results.json");
   std::vector<std::string> arguments = {"--defer", deferred};
   for (const std::string& model : options_.onnx.items) {
