@@ -3,7 +3,7 @@
 // The model does not say which of its values stand for which of the program's. Lowering is
 // deterministic, so the captured graph is lowered again to learn it, and values are found in the
 // model by the names of the nodes that make them. The expected values come from the captured graph,
-// run node by node in LibTorch.
+// run node by node in LibTorch; exporter/verify/first_difference.py compares.
 #ifndef RULES_ONNX_EXPORTER_CLI_FIRST_DIFFERENCE_H_
 #define RULES_ONNX_EXPORTER_CLI_FIRST_DIFFERENCE_H_
 
@@ -28,11 +28,8 @@ struct Mismatch {
 // Reads the file that `run_onnx.py --defer` writes.
 absl::StatusOr<std::vector<Mismatch>> ReadMismatches(const std::string& path);
 
-// Puts into `folder`, for `run_onnx.py --search`:
-//   plan.json   [{"op", "scope", "location", "nodes": names of the ONNX nodes that the node has
-//               become, "value": id, "parts": [[node name, output number] or null]}], in order
-//   ID_0.pb …   the expected tensors of value ID, where LibTorch can compute it
-// `captured` was read from `paths`.
+// Puts plan.json (search_plan.h) into `folder`, for `run_onnx.py --search`. `captured` was read from
+// `paths`.
 absl::Status PrepareSearch(const Options& options, const Captured& captured,
                            const capture::CapturePaths& paths, const Mismatch& mismatch,
                            const std::string& folder);

@@ -93,7 +93,7 @@ absl::StatusOr<Captured> ReadCaptured(const std::string& graph, const std::strin
 
 absl::StatusOr<builder::Model> LowerToModel(const Captured& captured, const Options& options,
                                             int opset, diagnostics::Diagnostics* diagnostics,
-                                            std::vector<lowering::LoweredValue>* values) {
+                                            lowering::LoweredValues* values) {
   if (auto status = CheckOutputNames(options.output_names, captured.graph); !status.ok()) {
     return status;
   }

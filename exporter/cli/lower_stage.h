@@ -37,7 +37,7 @@ absl::Status LowerCaptured(const Captured& captured, const Options& options, con
 // Lowers only; `values`, if given, gets what each value of the captured graph has become.
 absl::StatusOr<builder::Model> LowerToModel(const Captured& captured, const Options& options,
                                             int opset, diagnostics::Diagnostics* diagnostics,
-                                            std::vector<lowering::LoweredValue>* values = nullptr);
+                                            lowering::LoweredValues* values = nullptr);
 
 // A warning for each output of the program that no tensor carries.
 void WarnDroppedOutputs(const ir::Graph& graph, diagnostics::Diagnostics* diagnostics);

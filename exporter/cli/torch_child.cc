@@ -24,13 +24,20 @@ std::string TorchCapturePath(const Options& options) {
                                        : options.torch_capture;
 }
 
-absl::Status RunTorchCapture(const Options& options, std::vector<std::string> arguments,
-                             std::string* messages) {
+std::vector<std::string> TorchCaptureCommand(const Options& options,
+                                             std::vector<std::string> arguments) {
   for (const std::string& library : options.torch_libraries.items) {
     arguments.insert(arguments.end(), {"--torch-library", library});
   }
-  const std::string program = TorchCapturePath(options);
-  absl::StatusOr<ChildResult> result = RunChild(program, arguments);
+  arguments.insert(arguments.begin(), TorchCapturePath(options));
+  return arguments;
+}
+
+absl::Status RunTorchCapture(const Options& options, std::vector<std::string> arguments,
+                             std::string* messages) {
+  const std::vector<std::string> command = TorchCaptureCommand(options, std::move(arguments));
+  const std::string& program = command.front();
+  absl::StatusOr<ChildResult> result = RunChild(program, {command.begin() + 1, command.end()});
   if (!result.ok()) {
     return absl::Status(result.status().code(),
                         absl::StrCat(options.model, " needs LibTorch to be read: ",

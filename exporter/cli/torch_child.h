@@ -13,6 +13,10 @@ namespace rules_onnx::cli {
 // --torch-capture, or the program beside this one.
 std::string TorchCapturePath(const Options& options);
 
+// The program and its arguments, those that --torch-libraries needs among them.
+std::vector<std::string> TorchCaptureCommand(const Options& options,
+                                             std::vector<std::string> arguments);
+
 // Runs it, with --torch-libraries; `messages` gets what it wrote to standard error. An error without
 // a message: it failed, and `messages` say why. Other errors: it cannot be started, or a signal
 // ended it.

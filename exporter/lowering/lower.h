@@ -43,12 +43,11 @@ struct LowerOptions {
 
 // Lowers every node. Operators that can't be lowered are all reported in `diagnostics`, and the
 // status then is an error; a graph that lowers gives a model without unused nodes. `values`, if
-// given, gets what became of each value, in the order of the graph; values that no plain tensors
-// carry (None, strings, quantized tensors) are left out.
+// given, gets what became of each value.
 absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
                                           const builder::OpSchemas& schemas,
                                           diagnostics::Diagnostics* diagnostics,
-                                          std::vector<LoweredValue>* values = nullptr);
+                                          LoweredValues* values = nullptr);
 
 }  // namespace rules_onnx::lowering
 

@@ -350,13 +350,12 @@ bool AppendParts(const Item& item, std::vector<const builder::Value*>* parts) {
          });
 }
 
-std::vector<LoweredValue> CollectValues(const Lowering& lowering) {
-  std::vector<LoweredValue> values;
-  for (const auto& node : lowering.graph().main.nodes) {
-    for (const ir::Value* output : node->outputs) {
-      LoweredValue value{node.get(), output, {}};
-      if (AppendParts(lowering.Get(output), &value.parts)) values.push_back(std::move(value));
-    }
+LoweredValues CollectValues(const Lowering& lowering) {
+  LoweredValues values;
+  for (const auto& value : lowering.graph().values()) {
+    const Item item = lowering.Get(value.get());
+    LoweredValue lowered{{}, IsDynamicList(item, value->type)};
+    if (AppendParts(item, &lowered.parts)) values.emplace(value.get(), std::move(lowered));
   }
   return values;
 }
@@ -366,7 +365,7 @@ std::vector<LoweredValue> CollectValues(const Lowering& lowering) {
 absl::StatusOr<builder::Model> LowerGraph(const ir::Graph& graph, const LowerOptions& options,
                                           const builder::OpSchemas& schemas,
                                           diagnostics::Diagnostics* diagnostics,
-                                          std::vector<LoweredValue>* values) {
+                                          LoweredValues* values) {
   if (options.opset < kMinOpset || options.opset > kMaxOpset) {
     return absl::InvalidArgumentError(absl::StrCat("--opset ", options.opset,
                                                    ": opsets ", kMinOpset, " to ", kMaxOpset,

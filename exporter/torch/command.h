@@ -35,9 +35,14 @@ struct RunFlags {
   std::map<std::string, int64_t> sizes;   // symbol → size other than the example's
   std::vector<std::string> torch_libraries;
   std::string output_dir;                 // gets input_0.pb …, output_0.pb …
-  // Of a captured graph: gets 12_0.pb for the value of id 12 that a node of the main block gives,
-  // 12_0.pb, 12_1.pb, … for the tensors of a list; complex tensors as pairs of reals.
+  // Of a captured graph: gets the values of the block that `values_of` names: 3_12_0.pb is the value
+  // of id 12 in the block's iteration 3; 3_12_0.pb, 3_12_1.pb, … are the tensors of a list, pairs of
+  // reals those of complex tensors.
   std::string values_dir;
+  // "5:2/14:3" is the block of node 14 from its iteration 3 on, as it is run in iteration 2 of node
+  // 5, which the main block has; "" the main block. After some 256 MB no further iteration is written,
+  // and the run ends without outputs.
+  std::string values_of;
   capture::Training training = capture::Training::kEval;
 };
 absl::Status RunProgram(const RunFlags& flags);

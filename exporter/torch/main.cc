@@ -67,7 +67,10 @@ CLI::App* AddRun(CLI::App* app, command::RunFlags* flags) {
   run->add_option("--output-dir", flags->output_dir, "Gets input_0.pb, output_0.pb, ….")
       ->required();
   run->add_option("--values-dir", flags->values_dir,
-                  "With --graph: gets the values of its nodes, 12_0.pb for value 12.");
+                  "With --graph: gets the values of a block, 0_12_0.pb for value 12.");
+  run->add_option("--values-of", flags->values_of,
+                  "The block: that of node 14 from iteration 3 on, in iteration 2 of node 5, is "
+                  "5:2/14:3. By default the main block.");
   AddLibraries(run, &flags->torch_libraries);
   run->add_option("--training", flags->training, "eval, preserve or train.")
       ->transform(CLI::CheckedTransformer(kTraining));

@@ -2,16 +2,15 @@
 #include <c10/core/GradMode.h>
 
 #include <iostream>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/files/input_file.h"
-#include "exporter/inputs/tensor_pb.h"
 #include "exporter/ir/serialize.h"
 #include "exporter/torch/command.h"
 #include "exporter/torch/reference/evaluator.h"
 #include "exporter/torch/script/loader.h"
+#include "exporter/torch/value_writer.h"
 #include "exporter/torch/values/arguments.h"
 #include "exporter/torch/values/flatten.h"
 #include "exporter/torch/values/tensors.h"
@@ -31,27 +30,16 @@ absl::StatusOr<c10::IValue> CallForward(script::ScriptProgram* program,
   }
 }
 
-absl::Status WriteAll(const std::string& folder, const std::string& kind,
-                      const std::vector<torch_values::NamedTensor>& tensors) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const absl::Status status =
-        inputs::WriteTensorPb(absl::StrCat(folder, "/", kind, "_", i, ".pb"), tensors[i].name,
-                              torch_values::ToInput(tensors[i].tensor));
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status WriteArguments(const std::string& folder,
                             std::vector<torch_values::NamedTensor> tensors) {
-  return WriteAll(folder, "input",
-                  SplitQuantized(std::move(tensors), torch_values::Direction::kInput));
+  return WriteTensors(folder, "input",
+                      SplitQuantized(std::move(tensors), torch_values::Direction::kInput));
 }
 
 absl::Status WriteResults(const std::string& folder,
                           std::vector<torch_values::NamedTensor> tensors) {
-  return WriteAll(folder, "output",
-                  SplitQuantized(std::move(tensors), torch_values::Direction::kOutput));
+  return WriteTensors(folder, "output",
+                      SplitQuantized(std::move(tensors), torch_values::Direction::kOutput));
 }
 
 // The original program.
@@ -95,34 +83,25 @@ c10::IValue ToIValue(const inputs::Value& value) {
   }
 }
 
-// Writes values as they are computed; the first failure counts.
-class ValueWriter {
- public:
-  ValueWriter(const ir::Graph& graph, std::string folder) : folder_(std::move(folder)) {
-    for (const auto& node : graph.main.nodes) {
-      for (const ir::Value* output : node->outputs) wanted_.insert(output->id);
-    }
+// The values of a captured graph's parameters; `given` gets their tensors.
+absl::StatusOr<std::vector<c10::IValue>> GraphInputs(
+    const RunFlags& flags, const ir::Graph& graph, std::vector<torch_values::NamedTensor>* given) {
+  std::vector<std::string> names;
+  for (const ir::Value* param : graph.main.params) names.push_back(param->name);
+  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {}, names);
+  if (!inputs.ok()) return inputs.status();
+  const inputs::Inputs sized = inputs::WithSizes(*inputs, flags.sizes);
+  std::vector<c10::IValue> values;
+  for (const inputs::Leaf& leaf : inputs::Leaves(sized)) {
+    const auto kind = leaf.value->kind;
+    if (kind == inputs::Value::Kind::kNone || kind == inputs::Value::Kind::kString) continue;
+    const size_t position = values.size();
+    values.push_back(ToIValue(*leaf.value));
+    torch_values::Flatten(values.back(), position < names.size() ? names[position] : leaf.path,
+                          given);
   }
-
-  void Write(const ir::Value& value, const c10::IValue& what) {
-    if (!status_.ok() || wanted_.count(value.id) == 0) return;
-    std::vector<torch_values::NamedTensor> tensors;
-    torch_values::Flatten(what, absl::StrCat(value.id), &tensors);
-    for (torch_values::NamedTensor& tensor : tensors) {
-      if (tensor.tensor.is_complex()) {
-        tensor.tensor = at::view_as_real(tensor.tensor.resolve_conj());
-      }
-    }
-    status_ = WriteAll(folder_, absl::StrCat(value.id), tensors);
-  }
-
-  const absl::Status& status() const { return status_; }
-
- private:
-  std::string folder_;
-  std::set<int32_t> wanted_;
-  absl::Status status_;
-};
+  return values;
+}
 
 // A captured graph, through the reference evaluator.
 absl::Status RunGraph(const RunFlags& flags) {
@@ -132,29 +111,22 @@ absl::Status RunGraph(const RunFlags& flags) {
   if (!graph.ok()) return graph.status();
   const auto weights = reference::ReadWeights(*graph, flags.weights);
   if (!weights.ok()) return weights.status();
-  std::vector<std::string> names;
-  for (const ir::Value* param : graph->main.params) names.push_back(param->name);
-  auto inputs = ReadProgramInputs(flags.inputs, flags.dynamic_axes, {}, names);
-  if (!inputs.ok()) return inputs.status();
-  const inputs::Inputs sized = inputs::WithSizes(*inputs, flags.sizes);
-  std::vector<c10::IValue> values;
   std::vector<torch_values::NamedTensor> given;
-  for (const inputs::Leaf& leaf : inputs::Leaves(sized)) {
-    const auto kind = leaf.value->kind;
-    if (kind == inputs::Value::Kind::kNone || kind == inputs::Value::Kind::kString) continue;
-    const size_t position = values.size();
-    values.push_back(ToIValue(*leaf.value));
-    torch_values::Flatten(values.back(), position < names.size() ? names[position] : leaf.path,
-                          &given);
-  }
+  const auto values = GraphInputs(flags, *graph, &given);
+  if (!values.ok()) return values.status();
   absl::Status status = WriteArguments(flags.output_dir, std::move(given));
   if (!status.ok()) return status;
-  ValueWriter writer(*graph, flags.values_dir);
+  auto place = ParsePlace(flags.values_of);
+  if (!place.ok()) return place.status();
+  ValueWriter writer(*std::move(place), flags.values_dir);
   reference::Observer observer;
   if (!flags.values_dir.empty()) {
-    observer = [&](const ir::Value& value, const c10::IValue& what) { writer.Write(value, what); };
+    observer = [&](const reference::Place& at, const ir::Value& value, const c10::IValue& what) {
+      writer.Write(at, value, what);
+    };
   }
-  const auto outputs = reference::Evaluate(*graph, values, *weights, observer);
+  const auto outputs = reference::Evaluate(*graph, *values, *weights, observer);
+  if (writer.has_ended_run()) return absl::OkStatus();
   if (!outputs.ok()) return outputs.status();
   if (!writer.status().ok()) return writer.status();
   std::vector<torch_values::NamedTensor> results;

@@ -152,13 +152,24 @@ def print_difference(result, difference):
         print(difference["problem"])
         return
     print(f"the first value that differs is that of {difference['op']}")
-    for label, text in (("in", difference["scope"]), ("at", difference["location"]),
-                        ("ONNX", ", ".join(difference["onnx_nodes"])),
-                        ("value", difference["problem"])):
-        if text:
-            print(f"  {label + ':':7}{text}")
+    lines = [("in", difference["scope"]), ("at", difference["location"]),
+             *(("inside", surroundings_text(outer)) for outer in difference["inside"]),
+             ("ONNX", ", ".join(difference["onnx_nodes"])), ("value", difference["problem"])]
     if difference["max_error"] is not None:
-        print(f"  {'error:':7}{difference['max_error']:.3g}")
+        lines.append(("error", f"{difference['max_error']:.3g}"))
+    for label, text in lines:
+        if text:
+            print(f"  {label + ':':8}{text}")
+
+
+def surroundings_text(outer):
+    """Such as: iteration 2 (from 0) of prim::Loop at net.py:8: for i in range(n)"""
+    text = outer["op"]
+    if outer["iteration"] is not None:
+        text = f"iteration {outer['iteration']} (from 0) of {text}"
+    elif outer["branch"]:
+        text = f"the {outer['branch']} branch of {text}"
+    return text + (f" at {outer['location']}" if outer["location"] else "")
 
 
 def report(results, as_json):

@@ -17,6 +17,9 @@ constexpr Script kScripts[] = {
     {"first_difference.py",
 #include "exporter/verify/first_difference.py"
     },
+    {"model_graphs.py",
+#include "exporter/verify/model_graphs.py"
+    },
     {"onnx_models.py",
 #include "exporter/verify/onnx_models.py"
     },

@@ -5,11 +5,13 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 import warnings
 
+import onnx
 import torch
 
 warnings.filterwarnings("ignore")
@@ -86,6 +88,29 @@ class InterruptionTest(unittest.TestCase):
         self.assertTrue(is_alive(child))
         process.kill()
         process.wait()
+        self.assertTrue(until(lambda: not is_alive(child)))
+
+    def test_the_child_of_a_search_ends(self):
+        """LibTorch's run for the first difference is a child of the Python that verify starts."""
+        model = self.folder / "net.onnx"
+        common = ["--model", self.folder / "net.pt", "--inputs", "x:float32[2]"]
+        subprocess.run([BIN / "onnx-export", "export", *common, "--output", model], check=True)
+        changed = onnx.load(model)
+        changed.graph.node[0].op_type = "Sub"
+        onnx.save(changed, model)
+        self.slow.write_text(self.slow.read_text().replace("#!/bin/sh\n", (
+            "#!/bin/sh\n"
+            f'case "$*" in *--values-of*) ;; *) exec {BIN.absolute()}/onnx-capture-torch "$@" ;; esac\n')))
+        process = subprocess.Popen(
+            [BIN / "onnx-export", "verify", *common, "--onnx", model, "--python", sys.executable,
+             "--torch-capture", self.slow], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.assertTrue(until(self.pid.exists))
+        child = self.pid.read_text().strip()
+        self.assertTrue(is_alive(child))
+        process.terminate()
+        self.assertEqual(process.wait(timeout=60), -signal.SIGTERM)
         self.assertTrue(until(lambda: not is_alive(child)))
 
     def test_nobody_reads(self):

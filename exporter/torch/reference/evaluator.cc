@@ -51,10 +51,8 @@ class Run {
  public:
   explicit Run(const Observer& observer) : observer_(observer) {}
 
-  void Set(const ir::Value* value, IValue what) {
-    if (observer_) observer_(*value, what);
-    values_[value] = std::move(what);
-  }
+  // An input or weight.
+  void Give(const ir::Value* value, IValue what) { values_[value] = std::move(what); }
 
   // A value of `type`, or of the argument's own type where that is null.
   IValue Get(const ir::Arg& arg, const c10::TypePtr& type) const {
@@ -103,6 +101,20 @@ class Run {
     return value;
   }
 
+  void Set(const ir::Value* value, IValue what) {
+    if (observer_) observer_(place_, *value, what);
+    values_[value] = std::move(what);
+  }
+
+  std::vector<IValue> RunInner(const ir::Node& node, const ir::Block& block, int64_t iteration,
+                               std::vector<IValue> params) {
+    place_.push_back({node.id, iteration});
+    for (size_t i = 0; i < params.size(); ++i) Set(block.params[i], std::move(params[i]));
+    std::vector<IValue> results = RunBlock(block);
+    place_.pop_back();
+    return results;
+  }
+
   void RunNode(const ir::Node& node) {
     std::vector<IValue> outputs;
     try {
@@ -122,7 +134,7 @@ class Run {
   std::vector<IValue> Outputs(const ir::Node& node) {
     if (node.op == "prim::If") {
       const bool condition = Get(*node.Find("cond"), c10::BoolType::get()).toBool();
-      return RunBlock(*node.blocks[condition ? 0 : 1]);
+      return RunInner(node, *node.blocks[condition ? 0 : 1], 0, {});
     }
     if (node.op == "prim::Loop") return RunLoop(node);
     if (node.op == "prim::Scan") return RunScan(node);
@@ -140,9 +152,8 @@ class Run {
     std::vector<IValue> carried;
     for (const ir::Arg& arg : node.Find("carried")->list()) carried.push_back(Get(arg, nullptr));
     for (int64_t i = 0; condition && i < trips; ++i) {
-      Set(body.params[0], i);
-      for (size_t c = 0; c < carried.size(); ++c) Set(body.params[c + 1], carried[c]);
-      std::vector<IValue> results = RunBlock(body);
+      carried.insert(carried.begin(), i);
+      const std::vector<IValue> results = RunInner(node, body, i, std::move(carried));
       condition = AsType(results[0], c10::BoolType::get()).toBool();
       carried.assign(results.begin() + 1, results.end());
     }
@@ -155,16 +166,16 @@ class Run {
     for (const ir::Arg& arg : node.Find("init")->list()) carried.push_back(Get(arg, nullptr));
     std::vector<at::Tensor> xs;
     for (const ir::Arg& arg : node.Find("xs")->list()) xs.push_back(Get(arg, nullptr).toTensor());
-    std::vector<std::vector<at::Tensor>> stacked(body.results.size() - carried.size());
+    const size_t num_carried = carried.size();
+    std::vector<std::vector<at::Tensor>> stacked(body.results.size() - num_carried);
     for (int64_t i = 0; i < xs.at(0).size(0); ++i) {
-      size_t param = 0;
-      for (const IValue& value : carried) Set(body.params[param++], value);
-      for (const at::Tensor& x : xs) Set(body.params[param++], x.select(0, i));
-      const std::vector<IValue> results = RunBlock(body);
+      for (const at::Tensor& x : xs) carried.emplace_back(x.select(0, i));
+      std::vector<IValue> results = RunInner(node, body, i, std::move(carried));
       for (size_t y = 0; y < stacked.size(); ++y) {
-        stacked[y].push_back(results[carried.size() + y].toTensor());
+        stacked[y].push_back(results[num_carried + y].toTensor());
       }
-      carried.assign(results.begin(), results.begin() + static_cast<long>(carried.size()));
+      results.resize(num_carried);
+      carried = std::move(results);
     }
     for (const auto& ys : stacked) carried.push_back(at::stack(ys));
     return carried;
@@ -206,6 +217,7 @@ class Run {
   }
 
   const Observer& observer_;
+  Place place_;
   std::unordered_map<const ir::Value*, IValue> values_;
 };
 
@@ -245,8 +257,8 @@ absl::StatusOr<std::vector<IValue>> Evaluate(const ir::Graph& graph,
   const c10::AutoGradMode no_gradients(false);
   try {
     Run run(observer);
-    for (size_t i = 0; i < inputs.size(); ++i) run.Set(graph.main.params[i], inputs[i]);
-    for (size_t i = 0; i < weights.size(); ++i) run.Set(graph.weights[i].value, weights[i]);
+    for (size_t i = 0; i < inputs.size(); ++i) run.Give(graph.main.params[i], inputs[i]);
+    for (size_t i = 0; i < weights.size(); ++i) run.Give(graph.weights[i].value, weights[i]);
     return run.RunBlock(graph.main);
   } catch (const std::exception& exception) {
     return absl::InvalidArgumentError(torch_values::ExceptionText(exception));

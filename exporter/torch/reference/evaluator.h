@@ -4,6 +4,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,8 +14,18 @@
 
 namespace rules_onnx::reference {
 
-// Sees every value as it is computed, in inner blocks once an iteration.
-using Observer = std::function<void(const ir::Value&, const c10::IValue&)>;
+// What an inner block is run for: its node, and that node's iteration from 0; 0 for a branch.
+struct Enclosing {
+  int32_t node = 0;
+  int64_t iteration = 0;
+  friend bool operator==(const Enclosing&, const Enclosing&) = default;
+};
+// From outside in; empty in the main block.
+using Place = std::vector<Enclosing>;
+
+// Sees what nodes give and inner blocks take, as it is computed. What it throws ends the run, and is
+// an error of Evaluate.
+using Observer = std::function<void(const Place&, const ir::Value&, const c10::IValue&)>;
 
 // The weights of `graph` from its weights file, in the order of graph.weights.
 absl::StatusOr<std::vector<c10::IValue>> ReadWeights(const ir::Graph& graph,
