@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "exporter/builder/print.h"
 #include "exporter/cli/capture_stage.h"
 #include "exporter/cli/commands.h"
@@ -24,11 +25,14 @@ absl::StatusOr<Captured> Capture(const Options& options, diagnostics::Diagnostic
   return CaptureAndRead(options, paths, diagnostics);
 }
 
-// Node of the captured graph → "net.py:12".
+// Node of the captured graph → "Net/Linear[fc]  net.py:12".
 std::map<int32_t, std::string> Places(const ir::DebugInfo& debug) {
   std::map<int32_t, std::string> places;
   for (const auto& [node, location] : debug) {
-    if (!location.file.empty()) places[node] = ir::LocationText(location);
+    const std::string line = ir::LocationText(location);
+    const char* separator = line.empty() || location.scope.empty() ? "" : "  ";
+    const std::string place = absl::StrCat(location.scope, separator, line);
+    if (!place.empty()) places[node] = place;
   }
   return places;
 }

@@ -222,7 +222,7 @@ class Printer {
       const auto it = options_.debug->find(node.id);
       if (it != options_.debug->end()) {
         const SourceLocation& location = it->second;
-        if (scope.empty() && options_.scopes) scope = location.scope;
+        if (options_.scopes && !location.scope.empty()) scope = location.scope;
         source = LocationText(location);
       }
     }

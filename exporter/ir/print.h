@@ -11,7 +11,7 @@ namespace rules_onnx::ir {
 
 struct PrintOptions {
   bool scopes = true;
-  const DebugInfo* debug = nullptr;  // source lines at the end of each node's line
+  const DebugInfo* debug = nullptr;  // source lines, and scopes with the names of classes
 };
 
 // One line a symbol, weight, input, node, output, dropped output and custom schema, in this order.
