@@ -285,19 +285,26 @@ void Functionalizer::VisitLoop(NodePtr node) {
   Emit(std::move(node));
 }
 
-// prim::Scan: its body may write to what it makes itself, not to what lies outside.
+// prim::Scan: its body may write to what it makes itself, not to what lies outside, nor to slices
+// and carried values, which may lie there.
 void Functionalizer::VisitScan(NodePtr node) {
   ReadArgs(node.get());
   for (const auto& block : node->blocks) {
     memory_.EnterScope(/*is_loop=*/true);
+    std::vector<std::pair<Place*, int64_t>> given;
     for (ir::Value* param : block->params) {
-      if (IsTracked(param)) BindNewRoot(param, Layout::Contiguous(param->type));
+      if (!IsTracked(param)) continue;
+      Place* place = BindNewRoot(param, Layout::Contiguous(param->type));
+      given.emplace_back(place, place->state.version);
     }
     VisitBlock(block.get(), [&] {
       for (ir::Arg& result : block->results) result = Read(result, *node);
-      if (!memory_.ChangedRoots().empty()) {
-        Refuse(*node, absl::StrCat("the body of ", node->op,
-                                   " writes to a tensor from outside it"));
+      const bool writes_given = std::any_of(given.begin(), given.end(), [](const auto& entry) {
+        return entry.first->state.version != entry.second;
+      });
+      if (writes_given || !memory_.ChangedRoots().empty()) {
+        Refuse(*node,
+               absl::StrCat("the body of ", node->op, " writes to a tensor from outside it"));
       }
     });
     memory_.LeaveScope();

@@ -641,6 +641,23 @@ output y0 = %8
 )");
 }
 
+TEST(FunctionalizeTest, ScanWritesToWhatItMakesOnly) {
+  const auto problems = [](bool to_slice) {
+    Program p;
+    const auto stacked = p.Scan({}, {p.Input("x", "float32[N, 2]")}, {"float32[2]"},
+                                {"float32[N, 2]"}, [&](auto params) -> std::vector<ir::Arg> {
+                                  ir::Value* made = p.Op("aten::sin", {params[0]}, "float32[2]");
+                                  p.Op("aten::relu_", {to_slice ? params[0] : made}, "float32[2]");
+                                  return {made};
+                                });
+    p.Output(stacked[0]);
+    Functionalize(p.context());
+    return p.Problems();
+  };
+  EXPECT_EQ(problems(false), "");
+  EXPECT_EQ(problems(true), "error write-not-expressible prim::Scan\n");
+}
+
 TEST(FunctionalizeTest, TensorCarriedUnderTwoNamesIsRefused) {
   Program p;
   ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");

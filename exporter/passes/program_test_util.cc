@@ -106,6 +106,22 @@ std::vector<ir::Value*> Program::Loop(ir::Arg count, ir::Arg condition,
   return node->outputs;
 }
 
+std::vector<ir::Value*> Program::Scan(std::vector<ir::Arg> init, std::vector<ir::Arg> xs,
+                                      std::vector<std::string> params,
+                                      std::vector<std::string> types, const LoopBody& body) {
+  ir::Node* node =
+      Add("prim::Scan", {{"init", ir::Arg(std::move(init))}, {"xs", ir::Arg(std::move(xs))}},
+          std::move(types));
+  node->blocks.push_back(std::make_unique<ir::Block>());
+  ir::Block* outer = std::exchange(block_, node->blocks.back().get());
+  for (const std::string& type : params) {
+    block_->params.push_back(graph_.NewValue(ParseType(type)));
+  }
+  block_->results = body(block_->params);
+  block_ = outer;
+  return node->outputs;
+}
+
 void Program::Output(ir::Arg value) {
   graph_.output_names.push_back(absl::StrCat("y", graph_.main.results.size()));
   graph_.main.results.push_back(std::move(value));

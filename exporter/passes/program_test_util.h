@@ -37,6 +37,10 @@ class Program {
   using LoopBody = std::function<std::vector<ir::Arg>(std::vector<ir::Value*>)>;
   std::vector<ir::Value*> Loop(ir::Arg count, ir::Arg condition, std::vector<ir::Arg> carried,
                                std::vector<std::string> types, const LoopBody& body);
+  // `body` gets the carried values and the slices, which have these types.
+  std::vector<ir::Value*> Scan(std::vector<ir::Arg> init, std::vector<ir::Arg> xs,
+                               std::vector<std::string> params, std::vector<std::string> types,
+                               const LoopBody& body);
 
   void Output(ir::Arg value);
 
