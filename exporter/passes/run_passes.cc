@@ -10,6 +10,7 @@
 #include "exporter/passes/context.h"
 #include "exporter/passes/cse.h"
 #include "exporter/passes/dce.h"
+#include "exporter/passes/dissolve_scans.h"
 #include "exporter/passes/fold.h"
 #include "exporter/passes/functionalize.h"
 #include "exporter/passes/identities.h"
@@ -41,8 +42,9 @@ bool Repeat(Context* context, const Pass (&passes)[N]) {
 
 // Sound while operators still write: nothing here moves, merges or drops a tensor.
 constexpr Pass kBeforeFunctionalize[] = {Fold, ResolveContainers, Unroll};
-constexpr Pass kAfterFunctionalize[] = {Fold,   Identities,          ScalarTensors, ResolveContainers,
-                                        Unroll, SimplifyBlockValues, Cse,           Dce};
+constexpr Pass kAfterFunctionalize[] = {
+    Fold, Identities, ScalarTensors, ResolveContainers, Unroll, SimplifyBlockValues, DissolveScans,
+    Cse,  Dce};
 
 // Some operator changes a tensor's type (`x.t_()`, `out=`), or a constant: what a value's type or
 // the constant states holds only up to there.
