@@ -214,6 +214,21 @@ TEST(ExportedProgramTest, ScanAndMap) {
 )"));
 }
 
+TEST(ExportedProgramTest, Vmap) {
+  EXPECT_EQ(Print(ReadProgram("vmap").program.graph, {"symbol", "input", "output"}),
+            R"(%sym_size_int_2: int = aten::size.int(self=%args_0, dim=0)
+%_remove_batch_dim_1: float32[s33, 3], %_remove_batch_dim_2: float32[s33, 4] = prim::Scan(init=[], xs=[%args_0, %args_1])
+  block(%_add_batch_dim: float32[3], %_add_batch_dim_1: float32[4]):
+    %select: float32[] = aten::select.int(self=%_add_batch_dim_1, dim=0, index=0)
+    %add: float32[3] = aten::add.Tensor(self=%_add_batch_dim, other=%select, alpha=1)
+    %_remove_batch_dim: float32[4] = prim::Scan(init=[], xs=[%_add_batch_dim_1])
+      block(%_add_batch_dim_2: float32[]):
+        %sin: float32[] = aten::sin(self=%_add_batch_dim_2)
+        return (%sin)
+    return (%add, %_remove_batch_dim)
+)");
+}
+
 TEST(ExportedProgramTest, GradAndAutocastModes) {
   EXPECT_EQ(Print(ReadProgram("modes").program.graph, {"symbol", "input", "output"}),
             R"(%mul: float32[s33, 3] = aten::mul.Tensor(self=%args_0, other=2)

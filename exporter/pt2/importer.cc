@@ -11,6 +11,7 @@
 #include "exporter/pt2/autocast.h"
 #include "exporter/pt2/higher_order.h"
 #include "exporter/pt2/scalar_functions.h"
+#include "exporter/pt2/vmap.h"
 
 namespace rules_onnx::pt2 {
 namespace {
@@ -20,6 +21,9 @@ using ir::Type;
 
 constexpr absl::string_view kOperators = "torch.ops.";
 constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
+// What torch.vmap calls first; it means nothing to a program.
+constexpr absl::string_view kLoadDecompositions =
+    "torch._functorch.predispatch.lazy_load_decompositions";
 
 // Operators that only check or state something.
 bool IsCheck(absl::string_view op) {
@@ -149,12 +153,7 @@ absl::StatusOr<std::vector<Arg>> Importer::ImportGraph(const GraphDef& graph,
       scope.args[graph.inputs[i].name] = std::move(inputs[i]);
     }
   }
-  const Emitter::Source caller = emitter_->source();
-  for (const NodeDef& node : graph.nodes) {
-    emitter_->SetSource(node, caller);
-    if (absl::Status status = ImportNode(node, &scope); !status.ok()) return status;
-  }
-  emitter_->SetSource(caller);
+  if (absl::Status status = ImportNodes(graph.nodes, &scope); !status.ok()) return status;
   auto outputs = ResolveAll(graph.outputs, scope);
   if (outputs.ok()) return outputs;
   return absl::Status(
@@ -162,13 +161,47 @@ absl::StatusOr<std::vector<Arg>> Importer::ImportGraph(const GraphDef& graph,
       absl::StrCat(file_, ": the outputs of a graph: ", outputs.status().message()));
 }
 
+absl::Status Importer::ImportNodes(absl::Span<const NodeDef> nodes, Scope* scope) {
+  const Emitter::Source caller = emitter_->source();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    emitter_->SetSource(nodes[i], caller);
+    absl::Status status;
+    if (BeginsVmap(nodes[i])) {
+      const size_t length = VmapLength(nodes.subspan(i));
+      if (length == 0) {
+        return Error(nodes[i], absl::InvalidArgumentError("a vmap that does not end"));
+      }
+      status = ImportVmap(nodes.subspan(i, length), scope);
+      i += length - 1;
+    } else {
+      status = ImportNode(nodes[i], scope);
+    }
+    if (!status.ok()) return status;
+  }
+  emitter_->SetSource(caller);
+  return absl::OkStatus();
+}
+
 absl::Status Importer::ImportNode(const NodeDef& node, Scope* scope) {
   if (DefineKnown(node, scope)) return absl::OkStatus();
+  if (node.target == kLoadDecompositions || IsVmapSlice(node)) return absl::OkStatus();
+  if (IsVmapResult(node)) return PassOn(node, scope);
   if (IsScalarFunction(node.target)) return ImportScalarFunction(node, scope);
   if (absl::StartsWith(node.target, kHigherOrder)) return ImportHigherOrder(node, scope);
   std::string op = ScalarOperatorName(OperatorName(node.target));
   if (IsCheck(op)) return absl::OkStatus();
   return ImportOperator(node, std::move(op), scope);
+}
+
+// Defines the node's output as its first argument.
+absl::Status Importer::PassOn(const NodeDef& node, Scope* scope) const {
+  if (node.inputs.empty() || node.outputs.size() != 1) {
+    return Error(node, absl::InvalidArgumentError("does not have an argument and one output"));
+  }
+  auto arg = Resolve(node.inputs[0].value, *scope);
+  if (!arg.ok()) return Error(node, arg.status());
+  scope->args[node.outputs[0].name] = *std::move(arg);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ir::Value*> Importer::NewOutput(const std::string& name, Scope* scope) {

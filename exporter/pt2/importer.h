@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "exporter/ir/graph.h"
 #include "exporter/pt2/emitter.h"
 #include "exporter/pt2/format.h"
@@ -43,7 +44,11 @@ class Importer {
     absl::flat_hash_map<std::string, ir::Arg> args;
   };
 
+  absl::Status ImportNodes(absl::Span<const NodeDef> nodes, Scope* scope);
   absl::Status ImportNode(const NodeDef& node, Scope* scope);
+  // `region` begins and ends a vmap (vmap.h).
+  absl::Status ImportVmap(absl::Span<const NodeDef> region, Scope* scope);
+  absl::Status PassOn(const NodeDef& node, Scope* scope) const;
   bool DefineKnown(const NodeDef& node, Scope* scope) const;
   absl::Status ImportScalarFunction(const NodeDef& node, Scope* scope);
   absl::Status ImportHigherOrder(const NodeDef& node, Scope* scope);

@@ -106,6 +106,10 @@ def control_flow():
         ({0: DYNAMIC}, None),
     )
 
+    yield "vmap", module(
+        lambda x, y: torch.vmap(lambda a, b: (a + b[0], torch.vmap(torch.sin)(b)))(x, y)
+    ), (x, torch.ones(5, 4)), (({0: DYNAMIC}, {0: DYNAMIC}),)
+
     def modes(x):
         with torch.no_grad():
             y = x * 2
