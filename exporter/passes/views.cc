@@ -379,11 +379,27 @@ std::unique_ptr<ir::Node> NewView(Emitter* emitter, absl::string_view op,
   return emitter->context()->graph->NewNode(std::string(op), std::move(args));
 }
 
+// "aten::chunk" of "aten::unsafe_chunk": the same views, without autograd's watch over them.
+std::string SafeName(absl::string_view base) {
+  return absl::StrReplaceAll(base, {{"::unsafe_", "::"}});
+}
+
+// The axis that the list's items are parts along; None where it is not known.
+ir::Arg ListAxis(const ir::Node& list) {
+  if (const ir::Arg* dim = list.Find("dim")) return *dim;
+  const std::string base = SafeName(list.base_op());
+  if (base == "aten::vsplit") return 0;
+  if (base == "aten::dsplit") return 2;
+  const ir::Type& type = list.args[0].value.value()->type;
+  if (base != "aten::hsplit" || !type.shape) return ir::Arg();
+  return type.shape->size() == 1 ? 0 : 1;
+}
+
 std::unique_ptr<ir::Node> NewSlice(Emitter* emitter, const ir::Node& list, ir::Arg start,
                                    ir::Arg end) {
   return NewView(emitter, "aten::slice.Tensor",
                  {{"self", list.args[0].value},
-                  {"dim", *list.Find("dim")},
+                  {"dim", ListAxis(list)},
                   {"start", std::move(start)},
                   {"end", std::move(end)},
                   {"step", 1}});
@@ -392,7 +408,7 @@ std::unique_ptr<ir::Node> NewSlice(Emitter* emitter, const ir::Node& list, ir::A
 // Size of the list's axis, as a constant or a value.
 ir::Arg AxisSize(const ir::Node& list, Emitter* emitter) {
   ir::Value* self = list.args[0].value.value();
-  const ir::Arg& dim = *list.Find("dim");
+  const ir::Arg dim = ListAxis(list);
   if (self->type.shape && dim.is_int()) {
     const int64_t rank = static_cast<int64_t>(self->type.shape->size());
     const int64_t axis = dim.as_int() < 0 ? dim.as_int() + rank : dim.as_int();
@@ -423,13 +439,15 @@ std::unique_ptr<ir::Node> SplitItem(const ir::Node& list, const ir::Arg& size,
 
 std::unique_ptr<ir::Node> SizesItem(const ir::Node& list, const ir::Arg& sizes,
                                     const ir::Arg& item, Emitter* emitter) {
-  const auto lengths = sizes.ints();
-  if (!lengths || !item.is_int()) return nullptr;
+  const ir::Arg::List& lengths = sizes.list();
+  if (!item.is_int() || item.as_int() >= static_cast<int64_t>(lengths.size())) return nullptr;
   const int64_t index = item.as_int();
-  if (index >= static_cast<int64_t>(lengths->size())) return nullptr;
-  int64_t start = 0;
-  for (int64_t i = 0; i < index; ++i) start += (*lengths)[i];
-  return NewSlice(emitter, list, start, start + (*lengths)[index]);
+  ir::Arg start = 0;
+  for (int64_t i = 0; i < index; ++i) {
+    start = Compute("aten::add.int", start, lengths[i], emitter);
+  }
+  ir::Arg end = Compute("aten::add.int", start, lengths[index], emitter);
+  return NewSlice(emitter, list, std::move(start), std::move(end));
 }
 
 std::unique_ptr<ir::Node> IndicesItem(const ir::Node& list, const ir::Arg& indices,
@@ -442,17 +460,22 @@ std::unique_ptr<ir::Node> IndicesItem(const ir::Node& list, const ir::Arg& indic
   return NewSlice(emitter, list, start, last ? ir::Arg() : indices.list()[index]);
 }
 
-// The first (size mod n) items have one element more.
+// The first (size mod n) items have one element more: item i begins at i·(size div n) + min(i, size
+// mod n).
 std::unique_ptr<ir::Node> SectionsItem(const ir::Node& list, const ir::Arg& sections,
                                        const ir::Arg& item, Emitter* emitter) {
+  if (!sections.is_int() || sections.as_int() <= 0 || !item.is_int()) return nullptr;
+  const int64_t n = sections.as_int(), index = item.as_int();
   const ir::Arg size = AxisSize(list, emitter);
-  if (!sections.is_int() || !size.is_int() || sections.as_int() <= 0 || !item.is_int()) {
-    return nullptr;
-  }
-  const int64_t index = item.as_int();
-  const int64_t quotient = size.as_int() / sections.as_int();
-  const int64_t longer = size.as_int() % sections.as_int();
-  const auto start = [&](int64_t i) { return i * quotient + std::min(i, longer); };
+  const ir::Arg quotient = Compute("aten::floordiv.int", size, n, emitter);
+  const auto start = [&](int64_t i) {
+    const ir::Arg even = Compute("aten::mul.int", quotient, i, emitter);
+    if (size.is_int()) return ir::Arg(even.as_int() + std::min(i, size.as_int() % n));
+    ir::Value* const longer =
+        emitter->Emit("aten::remainder.int", {{"a", size}, {"b", n}}, IntType());
+    ir::Value* const more = emitter->Emit("prim::min.int", {{"a", longer}, {"b", i}}, IntType());
+    return Compute("aten::add.int", even, more, emitter);
+  };
   return NewSlice(emitter, list, start(index), start(index + 1));
 }
 
@@ -504,11 +527,6 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   return schema != nullptr && schema->is_view() ? ViewKind::kView : ViewKind::kNone;
 }
 
-// "aten::chunk" of "aten::unsafe_chunk": the same views, without autograd's watch over them.
-std::string SafeName(absl::string_view base) {
-  return absl::StrReplaceAll(base, {{"::unsafe_", "::"}});
-}
-
 bool GivesListOfViews(const ir::Node& node) {
   static const auto* const kLists = new Names{
       "aten::split",        "aten::split_with_sizes", "aten::chunk",  "aten::unbind",
@@ -520,10 +538,10 @@ bool GivesListOfViews(const ir::Node& node) {
 std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg& index,
                                             Emitter* emitter) {
   const std::string base = SafeName(list.base_op());
-  if ((index.is_int() && index.as_int() < 0) || list.Find("dim") == nullptr) return nullptr;
+  if ((index.is_int() && index.as_int() < 0) || ListAxis(list).is_none()) return nullptr;
   if (base == "aten::unbind") {
     return NewView(emitter, "aten::select.int",
-                   {{"self", list.args[0].value}, {"dim", *list.Find("dim")}, {"index", index}});
+                   {{"self", list.args[0].value}, {"dim", ListAxis(list)}, {"index", index}});
   }
   const ir::Arg& how = list.args[1].value;
   if (base == "aten::split" || base == "aten::split_with_sizes") {
@@ -537,9 +555,9 @@ std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg&
     return SplitItem(list, Compute("aten::floordiv.int", rounded_up, how.as_int(), emitter),
                      index, emitter);
   }
-  if (list.op == "aten::tensor_split.indices") return IndicesItem(list, how, index, emitter);
-  if (list.op == "aten::tensor_split.sections") return SectionsItem(list, how, index, emitter);
-  return nullptr;
+  // tensor_split and its forms for one axis.
+  return how.is_list() ? IndicesItem(list, how, index, emitter)
+                       : SectionsItem(list, how, index, emitter);
 }
 
 ir::Value* WriteThroughView(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
