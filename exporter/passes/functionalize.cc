@@ -37,6 +37,16 @@ bool MakesContiguous(absl::string_view base) {
   return kContiguous->contains(base);
 }
 
+// Results lie as the first argument does, whatever the others are.
+bool LiesAsFirst(absl::string_view base) {
+  static const auto* const kFollowing = new Names{
+      "aten::as_strided_scatter", "aten::slice_scatter", "aten::select_scatter",
+      "aten::diagonal_scatter",   "aten::index_put",     "aten::index_fill",
+      "aten::scatter",            "aten::scatter_add",   "aten::copy",
+      "aten::fill"};
+  return kFollowing->contains(base);
+}
+
 // Whether a change of a list or dict may be one of a value of this type: a tuple cannot be changed.
 bool HoldsContainer(const ir::Type& type) {
   if (type.kind == Kind::kTuple || type.kind == Kind::kOptional) {
@@ -222,6 +232,9 @@ bool Functionalizer::TouchesTracked(const ir::Node& node) const {
 
 bool Functionalizer::IsRough(const ir::Node& node) const {
   if (Reorders(node.base_op())) return true;
+  if (LiesAsFirst(node.base_op())) {
+    return node.args[0].value.is_value() && rough_.contains(node.args[0].value.value());
+  }
   bool rough = false;
   node.ForEachInput([&](ir::Value* value) { rough |= rough_.contains(value); });
   return rough;
