@@ -88,21 +88,55 @@ Twin TwinOfZero(const ir::Node& node, Emitter* emitter) {
   return WholeSelf(emitter->Emit("aten::zeros_like", {{"self", self}}, self->type));
 }
 
-// Matrices only, where `wrap` changes nothing.
+// `values`, all of them, filled with what the node fills.
+ir::Value* Filled(const ir::Node& node, ir::Value* values, Emitter* emitter) {
+  return emitter->Emit("aten::full_like",
+                       {{"self", values}, {"fill_value", *node.Find("fill_value")}}, values->type);
+}
+
+// How far the elements of the diagonal lie from each other, and further on those of a matrix whose
+// diagonal begins anew below its columns; nullopt where it is not known.
+std::optional<int64_t> DiagonalStep(const ir::Shape& shape) {
+  int64_t step = 1, stride = 1;
+  for (size_t i = shape.size(); --i > 0;) {
+    if (!shape[i].is_number() || (shape.size() > 2 && !shape[i].Equals(shape[0]))) {
+      return std::nullopt;
+    }
+    stride *= shape[i].value();
+    step += stride;
+  }
+  return step;
+}
+
 Twin TwinOfFillDiagonal(const ir::Node& node, Emitter* emitter) {
   ir::Value* self = node.args[0].value.value();
   const ir::Arg* wrap = node.Find("wrap");
-  if (!self->type.shape || self->type.shape->size() != 2 || !wrap->is_bool() ||
-      wrap->as_bool()) {
-    return {};
+  if (!self->type.shape || self->type.shape->size() < 2 || !wrap->is_bool()) return {};
+  const ir::Shape& shape = *self->type.shape;
+  if (shape.size() == 2 && !wrap->as_bool()) {
+    const ir::Type type =
+        ir::Type::Tensor(self->type.dtype, ir::Shape{ir::Dim::Min(shape[0], shape[1])});
+    ir::Value* diagonal = emitter->Emit("aten::diagonal", {{"self", self}}, type);
+    return WholeSelf(emitter->Emit("aten::diagonal_scatter",
+                                   {{"self", self}, {"src", Filled(node, diagonal, emitter)}},
+                                   self->type));
   }
-  const ir::Dim length = ir::Dim::Min((*self->type.shape)[0], (*self->type.shape)[1]);
-  const ir::Type type = ir::Type::Tensor(self->type.dtype, ir::Shape{length});
-  ir::Value* diagonal = emitter->Emit("aten::diagonal", {{"self", self}}, type);
-  ir::Value* filled = emitter->Emit(
-      "aten::full_like", {{"self", diagonal}, {"fill_value", *node.Find("fill_value")}}, type);
-  return WholeSelf(emitter->Emit("aten::diagonal_scatter", {{"self", self}, {"src", filled}},
-                                 self->type));
+  const std::optional<int64_t> step = DiagonalStep(shape);
+  if (!step) return {};
+  ir::Type type = ir::Type::Tensor(self->type.dtype, ir::Shape{ir::NumElements(shape)});
+  ir::Value* flat =
+      emitter->Emit("aten::reshape", {{"self", self}, {"shape", ir::Arg::Ints({-1})}}, type);
+  const ir::Type part = ir::Type::Tensor(self->type.dtype, ir::Shape{ir::Dim::Unknown()});
+  const std::vector<ir::NamedArg> where = {
+      {"dim", 0}, {"start", ir::Arg()}, {"end", ir::Arg()}, {"step", *step}};
+  std::vector<ir::NamedArg> args = {{"self", flat}};
+  args.insert(args.end(), where.begin(), where.end());
+  ir::Value* diagonal = emitter->Emit("aten::slice.Tensor", std::move(args), part);
+  args = {{"self", flat}, {"src", Filled(node, diagonal, emitter)}};
+  args.insert(args.end(), where.begin(), where.end());
+  flat = emitter->Emit("aten::slice_scatter", std::move(args), type);
+  return WholeSelf(
+      emitter->Emit("aten::reshape_as", {{"self", flat}, {"other", self}}, self->type));
 }
 
 // The first `count` arguments have the same types.
