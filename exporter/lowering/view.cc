@@ -226,6 +226,18 @@ Val AtLeast(Builder& b, Val x, int rank) {
   return b.Unsqueeze(x, x.rank() == 1 ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{2});
 }
 
+// The first elements in another shape. What is added to them is not set, which is 0 here.
+void Resize(Op& op) {
+  Builder& b = op.b;
+  const Val x = op.Tensor("self");
+  const Vals sizes = op.IntVals("size");
+  const Val count = Product(b, sizes);
+  const Val added = b.Max(b.Sub(count, b.NumElements(x)), b.Int(0));
+  const Val longer =
+      b.Concat({b.Flatten1D(x), b.ConstantOfShape(b.Vector({added}), 0, x.dtype())}, 0);
+  op.Return(b.Reshape(b.Slice(longer, 0, b.Int(0), count), sizes, op.OutShape()));
+}
+
 template <int kRank>
 void AtLeastOp(Op& op) {
   op.Return(AtLeast(op.b, op.Tensor("self"), kRank));
@@ -261,6 +273,7 @@ const Family kView = {"view", {
     {"aten::_reshape_alias", Reshape<kSizeName>},
     {"aten::_reshape_alias_copy", Reshape<kSizeName>},
     {"aten::_reshape_copy", Reshape<kSizeName>},
+    {"aten::resize", Resize, 9, "of a contiguous tensor"},
     {"aten::view_as", ViewAs},
     {"aten::_reshape_from_tensor", ReshapeFromTensor},
     {"aten::reshape_as", ViewAs},
