@@ -48,6 +48,15 @@ Val Truncated(Op& op, absl::string_view name, int64_t otherwise) {
   return op.Has(name) ? op.b.Cast(op.Tensor(name), DType::kInt64) : op.b.Int(otherwise);
 }
 
+// A known way down is the way up negated: ONNX Runtime makes a Slice of a Gather by a Range, where
+// an end of -1 means the last element.
+Val WholeRange(Builder& b, Val start, Val end, Val step) {
+  const bool down = step.int_value() && *step.int_value() < 0;
+  if (!down || (start.int_value() && end.int_value())) return b.Range(start, end, step);
+  const auto negative = [&](Val x) { return b.Unary("Neg", x); };
+  return negative(b.Range(negative(start), negative(end), negative(step)));
+}
+
 // Integers from floats: start and step lose their fractions; int64 does the same to the end, the
 // other types count their elements before.
 Val IntegerRange(Op& op) {
@@ -55,7 +64,7 @@ Val IntegerRange(Op& op) {
   const Val start = Truncated(op, "start", 0), step = Truncated(op, "step", 1);
   const bool exact = IsWhole(op, "start") && IsWhole(op, "end") && IsWhole(op, "step");
   if (exact || op.OutDType() == DType::kInt64) {
-    return b.Range(start, Truncated(op, "end", 0), step);
+    return WholeRange(b, start, Truncated(op, "end", 0), step);
   }
   constexpr DType kWide = DType::kFloat64;
   const Val from = op.Has("start") ? op.Scalar("start", kWide) : b.Scalar(0, kWide);
