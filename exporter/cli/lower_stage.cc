@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/cli/axis_bounds.h"
 #include "exporter/files/input_file.h"
 #include "exporter/lowering/lower.h"
 #include "exporter/onnx/op_schemas.h"
@@ -129,6 +130,7 @@ absl::Status LowerCaptured(const Captured& captured, const Options& options, con
   write.weights_name = job.weights_name;
   write.check = options.check;
   write.metadata = options.metadata;
+  for (auto& [key, bounds] : AxisBounds(captured.graph)) write.metadata.emplace(key, bounds);
   write.sources = std::move(places.sources);
   if (!options.strip_doc_string) write.doc_strings = std::move(places.doc_strings);
   return onnx_format::WriteModel(*model, captured.graph.weights, write, job.output);

@@ -74,7 +74,8 @@ std::vector<OptionRow> MakeTable() {
       {"strip_doc_string", &Options::strip_doc_string, kLowerStage, lower, 0,
        "False: each node's doc_string tells its source line."},
       {"metadata", &Options::metadata, kLowerStage, lower, 0,
-       "Entries of ModelProto.metadata_props: key=value."},
+       "Entries of ModelProto.metadata_props: key=value. Bounds that a .pt2 states of an axis N stand there "
+       "as axis.N=2..100."},
       {"verbose", &Options::verbose, kLowerStage, lower, 0, "Prints the graph for a person."},
       {"output", &Options::output, kFileStage, lower, lower,
        "The ONNX file. With several opsets its name holds {opset}."},
