@@ -46,6 +46,7 @@ const std::vector<Counterpart>& Counterparts() {
       {"frexp", "frexp.Tensor"}, {"conj_physical", "conj_physical"}, {"real", "real"},
       {"imag", "imag"},
       {"add", "add.Tensor"}, {"sub", "sub.Tensor"}, {"mul", "mul.Tensor"},
+      {"fma", "addcmul", {{"a", "tensor1"}, {"b", "tensor2"}, {"c", "self"}}},
       {"atan2", "atan2"}, {"hypot", "hypot"}, {"gcd", "gcd"}, {"nextafter", "nextafter"},
       {"fmax", "fmax"}, {"fmin", "fmin"}, {"maximum", "maximum"}, {"minimum", "minimum"},
       {"fmod", "fmod.Tensor"}, {"remainder", "remainder.Tensor"},

@@ -65,6 +65,7 @@ READ = [
 ]
 
 ROWS = [
+    Case("rows_backwards", lambda x: x[torch.arange(x.shape[0] - 1, -1, -1)], [M]),
     *[Case(f"index_{name}", fn, [X, ix(2), ix(2)], since=since or 9,
            dynamic_since=9) for name, fn, since in READ],
     Case("index_4d_mixture", lambda x, i, j: x[2, ..., i, 1:4, j], [T("f32", 4, 2, 3, 5, 3, N=0), ix(2), ix(2)]),

@@ -1,6 +1,7 @@
 """Rows of prims.cc."""
 
 import torch
+import torch._inductor.inductor_prims  # registers fma, which torch.export(strict=True) makes of addcmul
 
 from case import Case, T
 
@@ -73,6 +74,7 @@ ROWS = [
     Case("above_one", lambda x: (prims.acosh(x + 1), prims.ndtri(x / 5), prims.zeta(x + 1, x), prims.igamma(x, x), prims.igammac(x, x)), [POSITIVE], modes=BOTH, tol=TOL),
     row("binary", "add sub mul div atan2 hypot fmax fmin maximum minimum eq ne lt le gt ge nextafter", [X, X], TOL),
     row("power", "pow", [POSITIVE, X], TOL),
+    row("fused", "fma", [X, X, X], TOL),
     row("integers", "add sub mul bitwise_and bitwise_or bitwise_xor div fmod remainder", [I, COUNTS], since=10),
     row("remainders", "fmod remainder", [X, X], TOL, since=10),
     row("gcd", "gcd", [I, COUNTS], since=10),
