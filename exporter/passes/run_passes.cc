@@ -14,6 +14,7 @@
 #include "exporter/passes/fold.h"
 #include "exporter/passes/functionalize.h"
 #include "exporter/passes/identities.h"
+#include "exporter/passes/running_statistics.h"
 #include "exporter/passes/scalar_tensors.h"
 #include "exporter/passes/squeezes.h"
 #include "exporter/passes/unroll.h"
@@ -75,6 +76,7 @@ absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
   };
   Context context(graph, debug, diagnostics);
   show("captured");
+  StateRunningStatistics(&context);
   if (!ChangesFacts(context)) {
     Repeat(&context, kBeforeFunctionalize);
     if (DropAssertions(&context)) Repeat(&context, kBeforeFunctionalize);

@@ -174,6 +174,18 @@ class State(nn.Module):
         return rows.sum(1), x - mean
 
 
+class Statistics(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(6))
+        self.register_buffer("variance", torch.ones(6))
+
+    def forward(self, x: Tensor):
+        mean, variance = self.mean * 1, self.variance * 1
+        y = nn.functional.batch_norm(x, mean, variance, training=True, momentum=0.3)
+        return y, mean, variance
+
+
 ROWS = [
     Case("halves", halves, [M], modes=MODES),
     Case("parts_at", parts_at, [M], modes=MODES),
@@ -196,5 +208,6 @@ ROWS = [
     Case("product_given", product_given, [T("f32", 4, 6)], modes=("export", "core", "trace")),
     Case("resized", lambda x: (torch.ops.aten.resize(x, [2, 2]), torch.ops.aten.resize(x, [8, 3])), [T("f32", 4, 6)],
          modes=("trace",)),
+    Case("statistics", Statistics(), [M], modes=MODES),
     Case("state", State(), [M], modes=("trace",)),
 ]
