@@ -205,6 +205,35 @@ void AliasClasses::UniteControlFlow(const ir::Node& node) {
   }
 }
 
+std::vector<const ir::Value*> AliasClasses::Sources(
+    const ir::Arg& value, const std::function<bool(const ir::Value*)>& is_source) const {
+  std::vector<const ir::Value*> sources;
+  std::set<const ir::Value*> visited;
+  std::vector<ir::Arg> open = {value};
+  while (!open.empty()) {
+    const ir::Arg arg = std::move(open.back());
+    open.pop_back();
+    if (!arg.is_value() || !visited.insert(arg.value()).second) continue;
+    const auto it = definitions_.find(arg.value());
+    if (it == definitions_.end() || is_source(arg.value())) {
+      sources.push_back(arg.value());
+      continue;
+    }
+    const auto& [node, index] = it->second;
+    if (node->op == "prim::If") {
+      for (const auto& block : node->blocks) open.push_back(block->results[index]);
+    } else if (node->op == "prim::Loop") {
+      open.push_back(node->Find("carried")->list()[index]);
+      open.push_back(node->blocks[0]->results[index + 1]);
+    } else if (InPlaceSelf(*node, schemas_) != nullptr) {
+      open.push_back(node->args[0].value);
+    } else {
+      sources.push_back(arg.value());
+    }
+  }
+  return sources;
+}
+
 bool AliasClasses::MovesItems(const ir::Node& node) const {
   const absl::string_view base = node.base_op();
   if (!ChangesContainer(node) || base == "aten::append" || base == "aten::extend" ||

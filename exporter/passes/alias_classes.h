@@ -2,6 +2,7 @@
 #ifndef RULES_ONNX_EXPORTER_PASSES_ALIAS_CLASSES_H_
 #define RULES_ONNX_EXPORTER_PASSES_ALIAS_CLASSES_H_
 
+#include <functional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -38,6 +39,11 @@ class AliasClasses {
   };
   // What the blocks of a node write, inner blocks included.
   const Writes& WrittenIn(const ir::Node& node) const;
+
+  // Where the value comes from as what it is, through branches, loops and in-place operators only, as
+  // far back as to what `is_source`.
+  std::vector<const ir::Value*> Sources(
+      const ir::Arg& value, const std::function<bool(const ir::Value*)>& is_source) const;
 
   // The operator makes items leave a list or dict, or change their places. `list[i] += x` sets the item
   // that is there.

@@ -212,14 +212,16 @@ Place* Functionalizer::BindNewRoot(ir::Value* value, Layout layout) {
   return place;
 }
 
-void Functionalizer::BindOutputs(const ir::Node& node, bool rough_inputs) {
+void Functionalizer::BindOutputs(const ir::Node& node, bool rough_inputs,
+                                 const std::vector<Place*>& args) {
   const bool contiguous = MakesContiguous(node.base_op()) || !rough_inputs;
   for (ir::Value* output : node.outputs) {
     if (!contiguous) rough_.insert(output);
     if (!IsTracked(output)) continue;
     Place* made =
         BindNewRoot(output, contiguous ? Layout::Contiguous(output->type) : Layout());
-    if (!output->type.is_tensor()) MayHoldAnyOfClass(made);
+    if (output->type.is_tensor()) continue;
+    for (Place* arg : args) MayHoldItemsOf(made, arg);
   }
 }
 
@@ -503,13 +505,57 @@ void Functionalizer::MayBeAnyOfClass(Place* place) {
   }
 }
 
-// A container that an operator makes: new itself, with tensors that may be known already.
-void Functionalizer::MayHoldAnyOfClass(Place* container) {
-  for (Place* other : memory_.visible_roots()) {
-    if (other == container || other->alias_class != container->alias_class) continue;
-    DependOnContent(container, other);
-    DependOnContent(other, container);
+// A container that an operator makes: new itself, with a tensor that `arg` is, or those that it holds.
+void Functionalizer::MayHoldItemsOf(Place* container, Place* arg) {
+  Place* root = arg->root();
+  HoldTogether(container, root);
+  for (Place* item : std::vector<Place*>(root->items.places)) HoldTogether(container, item);
+  for (const Choice& choice : root->choices) MayHoldItemsOf(container, choice.place);
+  DependOnItems(container, root->state.items);
+}
+
+std::vector<Place*> Functionalizer::PlacesIn(const ir::Node& node) const {
+  std::vector<Place*> places;
+  node.ForEachInput([&](ir::Value* value) {
+    if (Place* place = PlaceOf(value)) places.push_back(place);
+  });
+  return places;
+}
+
+// A write to a tensor that is, or lies in, one of both may be one to the other.
+void Functionalizer::HoldTogether(Place* a, Place* b) {
+  if (a == b) return;
+  if (a->type.is_tensor() && b->type.is_tensor()) return MayShare(a, b);
+  DependOnContent(a, b);
+  DependOnContent(b, a);
+}
+
+// Whether both may be, or hold, one tensor.
+bool Functionalizer::MayMeet(Place* a, Place* b) {
+  if (a == nullptr || b == nullptr) return false;
+  a = a->root();
+  b = b->root();
+  const auto has = [](const Place::Dependents& dependents, Place* place) {
+    return std::find(dependents.places.begin(), dependents.places.end(), place) !=
+           dependents.places.end();
+  };
+  if (a == b || has(a->content, b) || has(a->items, b) || has(b->content, a) || has(b->items, a)) {
+    return true;
   }
+  for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
+    for (const Choice& choice : one->choices) {
+      if (MayMeet(choice.place, other)) return true;
+    }
+    if (!one->state.knows_items) continue;
+    for (const ir::Arg& item : one->state.items) {
+      bool meets = false;
+      item.ForEachValue([&, other = other](ir::Value* value) {
+        meets = meets || MayMeet(PlaceOf(value), other);
+      });
+      if (meets) return true;
+    }
+  }
+  return false;
 }
 
 // `container` holds `place`.
@@ -561,9 +607,12 @@ void Functionalizer::VisitNode(NodePtr node) {
   }
   if (context_->schemas.Writes(*node)) return VisitWrite(std::move(node));
   const ir::Arg self = node->args.empty() ? ir::Arg() : node->args[0].value;
+  const std::vector<Place*> args = PlacesIn(*node);
   ReadArgs(node.get());
-  if (PlaceOf(self) != nullptr) return VisitView(std::move(node), self, rough_inputs);
-  BindOutputs(*node, rough_inputs);
+  if (PlaceOf(self) != nullptr && self.value()->type.is_tensor()) {
+    return VisitView(std::move(node), self, rough_inputs);
+  }
+  BindOutputs(*node, rough_inputs, args);
   Emit(std::move(node));
 }
 

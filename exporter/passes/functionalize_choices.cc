@@ -20,9 +20,9 @@ void CollectDefined(const ir::Block& block, std::unordered_set<const ir::Value*>
   }
 }
 
-bool IsOneDType(const std::vector<Place*>& places) {
+bool IsOneDType(const std::vector<Place*>& places, ir::DType dtype) {
   return std::all_of(places.begin(), places.end(), [&](const Place* place) {
-    return place->type.is_tensor() && place->type.dtype == places[0]->type.dtype;
+    return place == nullptr || (place->type.is_tensor() && place->type.dtype == dtype);
   });
 }
 
@@ -55,7 +55,7 @@ bool Functionalizer::BindPickedItem(const ir::Node& node, const ir::Arg::List& i
     places.push_back(PlaceOf(item));
     if (places.back() == nullptr) return false;
   }
-  if (!IsOneDType(places)) return false;
+  if (!IsOneDType(places, places[0]->type.dtype)) return false;
   for (Place* place : places) {
     RequireReadable(place, node);
     values.push_back(PassPlace(place, node));
@@ -132,14 +132,12 @@ bool Functionalizer::BindChosenResult(ir::Node* node, size_t index,
                                       const std::vector<Ending>& endings) {
   ir::Value* output = node->outputs[index];
   std::vector<Place*> places;
-  for (const Ending& ending : endings) {
-    places.push_back(ending.places[index]);
-    if (places.back() == nullptr) return false;
-  }
-  if (endings.size() != 2 || !IsOneDType(places)) return false;
+  for (const Ending& ending : endings) places.push_back(ending.places[index]);
+  if (endings.size() != 2 || !IsOneDType(places, output->type.dtype)) return false;
   const ir::Arg condition = *node->Find("cond");
   std::vector<std::vector<Choice>> sides(2);
   for (size_t b = 0; b < places.size(); ++b) {
+    if (places[b] == nullptr) continue;
     if (Place* lifted = Lifted(places[b], *node)) {
       sides[b] = {{lifted, b == 0 ? condition
                                   : EmitTruth("aten::__not__", {{"self", condition}}, *node)}};
@@ -152,13 +150,6 @@ bool Functionalizer::BindChosenResult(ir::Node* node, size_t index,
     if (!sides[b].empty()) continue;
     Place* own = memory_.NewRoot(output->type, output, classes_.ClassOf(output), Layout());
     LinkToOuter(own, places[b]);
-    for (size_t k = 0; k < index; ++k) {
-      Place* earlier = PlaceOf(node->outputs[k]);
-      Place* other = endings[b].places[k];
-      if (earlier != nullptr && other != nullptr && other->root() == places[b]->root()) {
-        MayShare(own, earlier);
-      }
-    }
     sides[b] = {{own, b == 0 ? condition
                              : EmitTruth("aten::__not__", {{"self", condition}}, *node)}};
   }

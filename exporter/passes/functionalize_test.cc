@@ -658,7 +658,47 @@ TEST(FunctionalizeTest, ScanWritesToWhatItMakesOnly) {
   EXPECT_EQ(problems(true), "error write-not-expressible prim::Scan\n");
 }
 
-TEST(FunctionalizeTest, TensorCarriedUnderTwoNamesIsRefused) {
+TEST(FunctionalizeTest, FlagsTellWhichTensorALoopCarries) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  p.Loop(p.Input("n", "int"), true, {p.Op("aten::cos", {x}, "float32[2]")}, {"float32[2]"},
+         [&](std::vector<ir::Value*> params) -> std::vector<ir::Arg> {
+           p.Op("aten::relu_", {params[1]}, "float32[2]");
+           return {true, x};
+         });
+  p.Output(x);
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%2: float32[2] = aten::cos(self=%1)
+%4: float32[2], %9: float32[2], %11: float32[2], %13: bool, %15: bool = prim::Loop(max_trip_count=%n, cond=True, carried=[%2, %1, %2, True, False])
+  block(%5: int, %6: float32[2], %8: float32[2], %10: float32[2], %12: bool, %14: bool):
+    %18: float32[2] = prim::If(cond=%14)
+      block():
+        return (%8)
+      block():
+        return (%6)
+    %19: float32[2] = prim::If(cond=%12)
+      block():
+        return (%10)
+      block():
+        return (%18)
+    %20: float32[2] = aten::relu(self=%19)
+    %21: float32[2] = prim::If(cond=%12)
+      block():
+        return (%20)
+      block():
+        return (%10)
+    %22: float32[2] = prim::If(cond=%14)
+      block():
+        return (%20)
+      block():
+        return (%8)
+    return (True, %22, %22, %21, False, True)
+output y0 = %9
+)");
+}
+
+TEST(FunctionalizeTest, TensorCarriedWithAViewOfItIsRefused) {
   Program p;
   ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
   ir::Value* y = p.Op("aten::cos", {x}, "float32[2]");
@@ -667,7 +707,8 @@ TEST(FunctionalizeTest, TensorCarriedUnderTwoNamesIsRefused) {
              [&](std::vector<ir::Value*> params) -> std::vector<ir::Arg> {
                p.Op("aten::relu_", {params[1]}, "float32[2]");
                ir::Value* next = p.Op("aten::add.Tensor", {params[1], params[2]}, "float32[2]");
-               return {true, next, next};
+               return {true, next,
+                       p.Op("aten::slice.Tensor", {next, 0, 0, 2, 1}, "float32[2]")};
              });
   p.Output(carried[1]);
   EXPECT_NE(Refused(&p), "");

@@ -48,7 +48,9 @@ class Functionalizer {
   void Bind(const ir::Value* value, Place* place);
   void BindSame(const ir::Value* value, const ir::Arg& object);
   Place* BindNewRoot(ir::Value* value, Layout layout = {});
-  void BindOutputs(const ir::Node& node, bool rough_inputs);
+  // `args`: where the program has what the node takes.
+  void BindOutputs(const ir::Node& node, bool rough_inputs, const std::vector<Place*>& args = {});
+  std::vector<Place*> PlacesIn(const ir::Node& node) const;
 
   ir::Arg Read(const ir::Arg& arg, const ir::Node& reader);
   ir::Arg ReadPlace(Place* place, const ir::Node& reader);
@@ -71,7 +73,9 @@ class Functionalizer {
   void DependOnContent(Place* on, Place* dependent);
   void MayShare(Place* made, Place* other);  // either way; `made` is the newer one
   void MayBeAnyOfClass(Place* place);
-  void MayHoldAnyOfClass(Place* container);
+  void MayHoldItemsOf(Place* container, Place* arg);
+  void HoldTogether(Place* a, Place* b);
+  bool MayMeet(Place* a, Place* b);
   void DependOn(Place* place, Place* container);
   void DependOnItems(Place* container, const ir::Arg::List& items);
   void WarnOfLostChanges();
@@ -162,15 +166,41 @@ class Functionalizer {
 
   // functionalize_blocks.cc
   void VisitIf(NodePtr node);
-  void VisitLoop(NodePtr node);
   void VisitScan(NodePtr node);
   ir::Arg PassRoot(Place* root, const ir::Node& reader);
   void VisitBranch(ir::Node* node, size_t index, Ending* ending);
   void BindIfOutput(ir::Node* node, size_t index, const std::vector<Ending>& endings,
                     const std::map<int, Place*>& changed);
   void LinkToOuter(Place* place, Place* other);
+  void LinkResults(const ir::Node& node, size_t count, const std::vector<Ending>& endings);
+  Place* OwnPlace(const ir::Value* output) const;
+
+  // functionalize_loops.cc
+  struct Slot;
+  struct LoopParts;
+  void VisitLoop(NodePtr node);
   bool IsMadeHere(const Place& place) const;
   std::vector<Place*> RootsToCarry(const ir::Node& loop) const;
+  void CollectSlots(LoopParts* loop);
+  class CarriedNames;
+  void CarryOuter(LoopParts* loop);
+  void BindParams(LoopParts* loop);
+  Place* BindCarried(ir::Value* value, Slot* slot, const std::vector<ir::Value*>& flags);
+  ir::Arg IsPlace(Place* place, const Place* target, const ir::Node& origin);
+  ir::Arg Both(const ir::Arg& a, const ir::Arg& b, const ir::Node& origin);
+  ir::Arg Either(const ir::Arg& a, const ir::Arg& b, const ir::Node& origin);
+  ir::Arg AreOne(const Slot& slot, const Slot& other, const ir::Node& origin);
+  static std::vector<Place*> OwnPlaces(const Slot& slot, Place* place);
+  ir::Arg::List PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
+                           const std::function<ir::Arg(const Slot&)>& is_twin);
+  void FinishBody(LoopParts* loop);
+  // By root: the slots whose results it may be.
+  using SeenNames = std::map<Place*, std::vector<Slot*>>;
+  void CheckNames(const LoopParts& loop, Slot* slot, SeenNames* seen);
+  bool HasOtherName(const LoopParts& loop, const Slot& slot, Place* place, const SeenNames& seen);
+  static bool IsSeen(const Slot& slot, Place* place, const SeenNames& seen);
+  void LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named);
+  void BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named);
 
   Context* context_;
   AliasClasses classes_;
