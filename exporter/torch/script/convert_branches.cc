@@ -190,6 +190,9 @@ ItemRef Converter::MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b) 
 
 ItemRef Converter::MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b) {
   if (ConstantBool(a) == true && ConstantBool(b) == false) return Leaf(merge->condition);
+  if (ConstantBool(a) == false && ConstantBool(b) == true) {
+    return Negated(merge->node, Leaf(merge->condition));
+  }
   const ir::Type left = TypeOfItem(*a), right = TypeOfItem(*b);
   if (!a->content.unset && !b->content.unset) RequireOneType(*merge, left, right);
   // What nothing reads is of another size, perhaps: a run allocates by the sizes that are stated.

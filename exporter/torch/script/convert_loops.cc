@@ -294,6 +294,21 @@ ir::Arg Converter::TripCount(const JitNode* node, int64_t done) {
   return EmitScalar(node, "aten::sub.int", {{"a", trips}, {"b", done}}, ir::Type::Kind::kInt);
 }
 
+// What a truth value that a loop carries must be when the loop ends by its condition: as in
+// `while True` whose every way out returns, which TorchScript writes with a flag that says so.
+std::optional<bool> Converter::AtEnd(const ir::Arg& trips, const ItemRef& condition,
+                                     const ItemRef& initial, const ItemRef& result,
+                                     const Branch& body) const {
+  const bool endless = trips.is_int() && trips.as_int() == std::numeric_limits<int64_t>::max();
+  const auto agrees = Agrees(result, body.outputs[0]);
+  if (!endless || !agrees) return std::nullopt;
+  const bool runs = ConstantBool(condition) == true;
+  if (runs || ConstantBool(initial) == !*agrees || Agrees(initial, condition) == agrees) {
+    return !*agrees;
+  }
+  return std::nullopt;
+}
+
 void Converter::EmitLoop(const JitNode* node, const ItemRef& condition, int64_t done,
                          const LoopPlan& plan, LoopAttempt* attempt) {
   std::unique_ptr<ir::Block> block = std::move(attempt->branch.block);
@@ -311,10 +326,14 @@ void Converter::EmitLoop(const JitNode* node, const ItemRef& condition, int64_t 
   loop->blocks.push_back(std::move(block));
   size_t next = 0;
   for (size_t i = 0; i < plan.state.size(); ++i) {
-    Define(node->outputs()[i], plan.invariant.count(i)
-                                   ? plan.state[i]
-                                   : LoopOutput(attempt->params[i], *attempt, result_types, &next,
-                                                loop));
+    ItemRef output = plan.state[i];
+    if (!plan.invariant.count(i)) {
+      output = LoopOutput(attempt->params[i], *attempt, result_types, &next, loop);
+      const auto known =
+          AtEnd(trips, condition, plan.state[i], attempt->branch.outputs[i + 1], attempt->branch);
+      if (known) output = Leaf(*known);
+    }
+    Define(node->outputs()[i], std::move(output));
     if (Untrusted(node)) untrusted_values_.insert(node->outputs()[i]);
   }
   for (size_t s = 0; s < plan.slots.size(); ++s) {

@@ -43,8 +43,23 @@ ir::Arg Converter::SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t 
 
 ItemRef Converter::Negated(const JitNode* origin, const ItemRef& truth) {
   if (truth->is_constant()) return Leaf(!truth->content.leaf.as_bool());
-  return Leaf(
-      EmitScalar(origin, "aten::__not__", {{"self", ToArg(*truth)}}, ir::Type::Kind::kBool));
+  ir::Value* negated =
+      EmitScalar(origin, "aten::__not__", {{"self", ToArg(*truth)}}, ir::Type::Kind::kBool);
+  negations_[negated] = truth->value();
+  return Leaf(negated);
+}
+
+std::optional<bool> Converter::Agrees(const ItemRef& a, const ItemRef& b) const {
+  if (a->is_constant() && b->is_constant() && ConstantBool(a) && ConstantBool(b)) {
+    return ConstantBool(a) == ConstantBool(b);
+  }
+  if (!a->is_value() || !b->is_value()) return std::nullopt;
+  if (a->value() == b->value()) return true;
+  for (const auto& [one, other] : {std::pair(a->value(), b->value()), {b->value(), a->value()}}) {
+    const auto known = negations_.find(one);
+    if (known != negations_.end() && known->second == other) return false;
+  }
+  return std::nullopt;
 }
 
 // The truth value that a node gave in all runs that reached it.

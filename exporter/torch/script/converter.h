@@ -183,6 +183,8 @@ class Converter {
   bool ConvertEnum(const JitNode* node);
   bool FoldConstants(const JitNode* node);
   ItemRef Negated(const JitNode* origin, const ItemRef& truth);
+  // What one truth value says of another: that it is the same, or the opposite.
+  std::optional<bool> Agrees(const ItemRef& a, const ItemRef& b) const;
   ir::Arg SizeOf(const JitNode* origin, const ItemRef& tensor, int64_t axis);
 
   // convert_dicts.cc
@@ -227,6 +229,8 @@ class Converter {
   // False as TryLoop.
   bool AddLoopResults(const JitNode* node, const LoopPlan& plan, LoopAttempt* attempt);
   ir::Arg TripCount(const JitNode* node, int64_t done);
+  std::optional<bool> AtEnd(const ir::Arg& trips, const ItemRef& condition, const ItemRef& initial,
+                            const ItemRef& result, const Branch& body) const;
   void EmitLoop(const JitNode* node, const ItemRef& condition, int64_t done,
                 const LoopPlan& plan, LoopAttempt* attempt);
   Branch ConvertLoopBody(const JitNode* node, ir::Value* index, int64_t done);
@@ -337,6 +341,7 @@ class Converter {
   std::vector<std::unique_ptr<ir::Node>> prologue_;  // nodes that come before all others
   std::vector<Journal> journals_;
   std::map<const JitNode*, Later> later_;
+  std::unordered_map<const ir::Value*, const ir::Value*> negations_;  // what each is the negation of
   std::map<const ir::Value*, bool> decided_;  // conditions of the branches that we are in
   std::vector<int> contexts_ = {0};
   std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;

@@ -136,6 +136,14 @@ class Interpreter::Execution {
 
   const c10::IValue& At(const Value* value) const { return env_.at(value); }
 
+  // A condition of a branch or loop. Where an outcome is changed deliberately it may be one that the
+  // program leaves unset.
+  bool Truth(const Node* node, const Value* value) const {
+    const c10::IValue& truth = At(value);
+    if (!truth.isBool()) throw NodeError{node, "asks for a condition that is not set", false};
+    return truth.toBool();
+  }
+
   void Define(const Value* value, c10::IValue what, int context) {
     // None where the type has no None is what nothing reads: prim::Uninitialized.
     const bool unset = what.isNone() && !c10::NoneType::get()->isSubtypeOf(*value->type());
@@ -214,7 +222,7 @@ class Interpreter::Execution {
     const Value* condition = node->input(0);
     const bool flipped =
         options_.perturbation.flipped.count(node) > 0 && flips_[node]++ < kMaxFlips;
-    const size_t taken = (At(condition).toBool() != flipped) ? 0 : 1;
+    const size_t taken = (Truth(node, condition) != flipped) ? 0 : 1;
     const Block* other = node->blocks()[1 - taken];
     if (condition->node()->kind() != prim::Constant) {
       Speculate(other, [&] { RunBlock(other, context); });
@@ -229,7 +237,7 @@ class Interpreter::Execution {
   void RunLoop(const Node* node, int context) {
     const Block* body = node->blocks()[0];
     const int64_t trips = At(node->input(0)).toInt();
-    bool condition = At(node->input(1)).toBool();
+    bool condition = Truth(node, node->input(1));
     std::vector<c10::IValue> carried;
     for (size_t i = 2; i < node->inputs().size(); ++i) carried.push_back(At(node->input(i)));
     int64_t iteration = 0;
@@ -239,7 +247,7 @@ class Interpreter::Execution {
       for (size_t i = 0; i < state->size(); ++i) Define(body->inputs()[i + 1], (*state)[i], inside);
       RunBlock(body, inside);
       for (size_t i = 0; i < state->size(); ++i) (*state)[i] = At(body->outputs()[i + 1]);
-      return At(body->outputs()[0]).toBool();
+      return Truth(node, body->outputs()[0]);
     };
     int64_t extra = 0;
     if (const auto delta = options_.perturbation.deltas.find(node);

@@ -475,7 +475,58 @@ def common_divisor(ones: Tensor):
     return a, int(abs(ones.sum() - 4))
 
 
+# ---------------------------------------------------------------- loops that only a return ends
+
+
+def returned_number(x: Tensor, ones: Tensor):
+    i = 0
+    while True:
+        if i * i > int(ones.sum()):
+            return i, x
+        i += 1
+        if i >= x.size(0):
+            return -1, x * 2
+
+
+def returned_tensor(x: Tensor, ones: Tensor):
+    i = 0
+    while True:
+        if i > int(ones.sum()):
+            return x
+        x = x * 2 - i
+        i += 1
+        if i >= 4:
+            return x - 1
+
+
+def returned_from_nested_loops(x: Tensor, ones: Tensor):
+    i, n = 0, int(ones.sum())
+    while True:
+        j = 0
+        while True:
+            if j >= x.size(0):
+                break
+            if i * j == n:
+                return i, j
+            j += 1
+        i += 1
+        if i >= x.size(1):
+            return -1, -1
+
+
+def returned_from_a_counted_loop(x: Tensor, ones: Tensor):
+    i, n = 0, int(ones.sum())
+    while True:
+        for j in range(n):
+            if i + j > 6:
+                return i * 10 + j
+        i += 1
+        if i >= x.size(0):
+            return -1
+
+
 BRANCHES = (
+    (returned_number, 11), (returned_tensor, 11), (returned_from_nested_loops, 9), (returned_from_a_counted_loop, 9),
     (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
     (key_taken_in_a_loop, 9), (dict_bound_anew_in_a_loop, 9), (number_keys, 9), (made_dicts, 9), (item_written, 10),
     (item_added_to, 10), (items_written_in_a_loop, 10), (views_in_items, 10), (item_of_other_size, 11),
