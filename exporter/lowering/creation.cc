@@ -58,15 +58,16 @@ Val FromList(Op& op, const Item& item, DType dtype) {
     return op.b.Cast(ListStack(op.b, item, 0), dtype);
   }
   if (item.is_val()) return op.b.Cast(item.val, dtype);
-  if (!item.is_list()) return op.failed() ? Val() : op.Fail("a list of numbers is expected");
+  const bool columns = item.kind == Item::Kind::kColumns;  // rows of one length
+  if (!item.is_list() && !columns) return op.failed() ? Val() : op.Fail("a list of numbers is expected");
   if (item.items.empty()) return op.b.Full(0, dtype, {0});
   Vals rows;
   for (const Item& element : item.items) {
     const Val row = FromList(op, element, dtype);
     if (!row) return {};
-    rows.push_back(op.b.Unsqueeze(row, {0}));
+    rows.push_back(op.b.Unsqueeze(row, {columns ? 1 : 0}));
   }
-  return op.b.Concat(rows, 0);
+  return op.b.Concat(rows, columns ? 1 : 0);
 }
 
 void TensorOp(Op& op) {

@@ -312,6 +312,16 @@ def known_numbers(x: Tensor):
     return numbers, x
 
 
+def tensor_of_pairs(x: Tensor):
+    pairs: List[Tuple[int, int]] = []
+    for i in range(x.size(0)):
+        pairs.append((i, i * 2))
+    rows: List[List[float]] = []
+    for i in range(x.size(0)):
+        rows.append([i * 0.5, 1.0, 2.0])
+    return torch.tensor([[a, b] for a, b in pairs]), torch.tensor(rows)
+
+
 ROWS = [
     *[Case(fn.__name__, fn, [M], dynamic_since=since, modes=SCRIPT) for fn, since in (
         (stacked, 9), (joined, 9), (sums_of_parts, 11), (growing_from_one, 9), (of_growing_tensors, 13),
@@ -322,5 +332,5 @@ ROWS = [
         (changed_numbers, 11), (floats_and_bools, 9), (sizes_from_a_list, 9), (numbers_given, 11),
         (tensors_given, 11), (cut_off, 9), (queue, 11), (appended_or_replaced, 11),
         (popped_tuples, 9), (popped_tuples_that_change, 9), (backwards, 10), (inserted_into_nothing, 9),
-        (known_numbers, 10))],
+        (known_numbers, 10), (tensor_of_pairs, 9))],
 ]
