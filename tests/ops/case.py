@@ -143,7 +143,8 @@ def counted(fn: Callable[..., Any], numbers: tuple[tuple[int, int], ...], *input
 
     A row for each of `numbers`: how many in the example, and in the second input set.
     """
-    return [Case(f"{fn.__name__}_{example}", fn, [*inputs, T("i64", example, low=1, high=2, K=0)], since=since,
+    name = getattr(fn, "__name__", type(fn).__name__)
+    return [Case(f"{name}_{example}", fn, [*inputs, T("i64", example, low=1, high=2, K=0)], since=since,
                  second={"K": other}, modes=("script",)) for example, other in numbers]
 
 

@@ -224,7 +224,7 @@ def input_sets(case: Any, mode: str) -> list[Any]:
         inputs = case.make_inputs(second)
         with torch.no_grad():
             result = as_module(case.fn)(*case.make_inputs(second))
-        sets.append((inputs, [leaf for leaf in flatten([result]) if leaf is not None]))
+        sets.append((inputs, [leaf for leaf in flatten([result]) if leaf is not None and not isinstance(leaf, str)]))
     return sets
 
 

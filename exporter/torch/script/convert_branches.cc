@@ -157,6 +157,7 @@ ItemRef Converter::MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b) 
   if (a->is_none() || b->is_none() || a->is_optional() != b->is_optional()) {
     return MergeItems(merge, Optional(node, a, b), Optional(node, b, a));
   }
+  if (IsText(*a) && IsText(*b)) return MergeTexts(merge, a, b);
   if (a->is_leaf() && b->is_leaf()) return MergeLeaves(merge, a, b);
   const bool parts = a->kind() == b->kind() && a->content.keys == b->content.keys &&
                      a->content.items.size() == b->content.items.size();

@@ -12,7 +12,10 @@ namespace rules_onnx::script {
 // that no copy can stand for, are themselves; of a choice among them, the flags are carried.
 ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, const LoopPlan& plan,
                              LoopAttempt* attempt) {
-  if (initial->kind() == Item::Kind::kObject || plan.kept.count(initial.get())) return initial;
+  if (initial->kind() == Item::Kind::kObject || initial->is_string() ||
+      plan.kept.count(initial.get())) {
+    return initial;
+  }
   const auto part = [&](const ItemRef& item, const ir::Type& type) {
     return LoopParam(item, type, plan, attempt);
   };
@@ -101,6 +104,11 @@ bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const I
     if (param != result && !result->content.unset) Fail(node, "carries different objects");
     return true;
   }
+  if (param->is_string()) {
+    if (!SameContent(*param, *result)) Fail(node, "carries a str that is not among those known");
+    return true;
+  }
+  if (param->is_text() && result->is_string()) return carried(AsText(result));
   if (param->is_leaf() && result->is_leaf()) {
     const ir::Type before = TypeOfItem(*initial), after = TypeOfItem(*result);
     const bool tensors = before.is_tensor() && after.is_tensor() && !initial->content.unset;
@@ -118,7 +126,7 @@ bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const I
     return true;
   }
   const bool parts = param->kind() == result->kind() &&
-                     param->content.keys == result->content.keys &&
+                     (param->is_text() || param->content.keys == result->content.keys) &&
                      param->content.items.size() == result->content.items.size();
   if (param->is_list() && !parts) {
     MakeValue(node, initial);
@@ -146,6 +154,7 @@ ItemRef Converter::LoopOutput(const ItemRef& param, const LoopAttempt& attempt,
     return NewChoice(param->content.items, std::move(flags), param->chosen_by);
   }
   if (param->has_identity() && !attempt.copied.count(param.get())) return param;
+  if (param->is_string()) return param;
   if (param->is_leaf()) {
     // After no iteration it is the initial value, after some a result.
     ir::Value* output = graph_.NewValue(JoinTypes(param->value()->type, result_types[(*next)++]));
@@ -169,6 +178,18 @@ bool Converter::FitInitial(const JitNode* node, const ItemRef& param, const Item
   if (!before->is_optional() && (before->is_none() != result->is_none() || result->is_optional())) {
     *initial = Optional(node, before, result);
     return *initial != before;
+  }
+  if (before->is_string() && result->is_value()) {  // made of values: what nothing can ask for
+    *initial = Leaf(before->content.leaf);
+    MakeValue(node, *initial);
+    return true;
+  }
+  if (IsText(*before) && IsText(*result)) {
+    if (before->is_string() && SameContent(*before, *result)) return false;
+    const ItemRef joined = JoinText(before, result);
+    if (before->is_text() && joined->content.keys == before->content.keys) return false;
+    *initial = joined;
+    return true;
   }
   if (before->has_identity()) {
     const bool copied = attempt.copied.count(param.get()) > 0;

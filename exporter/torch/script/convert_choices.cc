@@ -17,14 +17,15 @@ bool PassesOn(const torch::jit::Node* node, size_t input) {
   switch (node->kind()) {
     case prim::ListConstruct:
     case prim::TupleConstruct:
-    case prim::DictConstruct:
+    case prim::Print:
     case prim::Loop:
     case prim::unchecked_cast:
     case prim::unchecked_unwrap_optional: return true;
+    case prim::DictConstruct: return input % 2 == 1;
     case prim::SetAttr:
     case c10::aten::append:
-    case c10::aten::insert:
-    case c10::aten::_set_item: return input > 0;
+    case c10::aten::insert: return input > 0;
+    case c10::aten::_set_item: return input > 1;
     default: return false;
   }
 }
@@ -119,6 +120,9 @@ ItemRef Converter::Lift(Merge* merge, const ItemRef& item, const Branch& side) {
 }
 
 ItemRef Converter::Decided(const ItemRef& choice) {
+  if (choice->is_text()) {
+    return choice->content.keys.size() == 1 ? Leaf(choice->content.keys[0]) : choice;
+  }
   std::vector<ItemRef> items, flags;
   for (size_t i = 0; i < choice->content.items.size(); ++i) {
     const ItemRef& flag = choice->content.flags[i];
@@ -136,12 +140,32 @@ ItemRef Converter::Decided(const ItemRef& choice) {
   return NewChoice(std::move(items), std::move(flags), choice->chosen_by);
 }
 
+Converter::Alternatives Converter::Split(const JitNode* node, const ItemRef& item) {
+  const auto rest = [](const auto& all) {
+    return std::vector(all.begin() + 1, all.end());
+  };
+  const Item::Content& content = item->content;
+  if (item->is_text()) {
+    const ItemRef first = Leaf(content.keys[0]);
+    const ItemRef others =
+        content.keys.size() == 2 ? Leaf(content.keys[1]) : NewText(content.items[0], rest(content.keys));
+    return {SameText(node, item, first), first, others, node};
+  }
+  const ItemRef others =
+      content.items.size() == 2
+          ? content.items[1]
+          : NewChoice(rest(content.items), rest(content.flags), item->chosen_by);
+  return {content.flags[0], content.items[0], others, item->chosen_by};
+}
+
 bool Converter::ConvertChosen(const JitNode* node, bool* raises) {
   for (size_t i = 0; i < node->inputs().size(); ++i) {
     const JitValue* input = node->input(i);
     const auto known = env_.find(input);
-    if (known == env_.end() || !known->second->is_choice() || PassesOn(node, i)) continue;
-    const ItemRef whole = known->second, choice = Decided(whole);
+    if (known == env_.end() || PassesOn(node, i)) continue;
+    const ItemRef whole = known->second;
+    if (!whole->is_choice() && !(whole->is_text() && !whole->content.keys.empty())) continue;
+    const ItemRef chosen = Decided(whole);
     const auto side = [&](ItemRef item) {
       return Side{[this, node, input, whole, item] {
                     Define(input, item);
@@ -159,18 +183,12 @@ bool Converter::ConvertChosen(const JitNode* node, bool* raises) {
                   },
                   {node->outputs().begin(), node->outputs().end()}};
     };
-    if (!choice->is_choice()) {
-      *raises = side(choice).convert();
+    if (!chosen->is_choice() && !chosen->is_text()) {
+      *raises = side(chosen).convert();
     } else {
-      const auto rest = [](const std::vector<ItemRef>& all) {
-        return std::vector<ItemRef>(all.begin() + 1, all.end());
-      };
-      const std::vector<ItemRef> others = rest(choice->content.items);
-      *raises = ConvertBranches(
-          node, choice->chosen_by, choice->content.flags[0], side(choice->content.items[0]),
-          side(others.size() == 1
-                   ? others[0]
-                   : NewChoice(others, rest(choice->content.flags), choice->chosen_by)));
+      const Alternatives either = Split(node, chosen);
+      *raises = ConvertBranches(node, either.chooser, either.condition, side(either.first),
+                                side(either.rest));
     }
     return true;
   }

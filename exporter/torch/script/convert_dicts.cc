@@ -126,9 +126,14 @@ bool Converter::ConvertLookup(const JitNode* node, const ItemRef& dict) {
   }
   const bool numbers = std::all_of(content.keys.begin(), content.keys.end(),
                                    [](const ir::Arg& each) { return each.is_int(); });
-  if (TypeOfItem(*key).kind != ir::Type::Kind::kInt || !numbers) {
+  if (!key->is_text() && (TypeOfItem(*key).kind != ir::Type::Kind::kInt || !numbers)) {
     Fail(node, "has a key that is not a constant");
   }
+  const auto is_key = [&](const ir::Arg& at) {
+    if (key->is_text()) return SameText(node, key, Leaf(at));
+    return Leaf(EmitScalar(node, "aten::eq.int", {{"a", ToArg(*key)}, {"b", at}},
+                           ir::Type::Kind::kBool));
+  };
   const bool get = op == "aten::get", contains = op == "aten::__contains__";
   ItemRef found;
   if (contains) found = Leaf(false);
@@ -140,10 +145,8 @@ bool Converter::ConvertLookup(const JitNode* node, const ItemRef& dict) {
       found = value;  // the key is one of the dict's
       continue;
     }
-    ir::Value* equal = EmitScalar(
-        node, "aten::eq.int", {{"a", ToArg(*key)}, {"b", content.keys[i]}}, ir::Type::Kind::kBool);
     const ItemRef here = get ? Select(node, There(item), value, found) : value;
-    found = Select(node, Leaf(equal), here, found);
+    found = Select(node, is_key(content.keys[i]), here, found);
   }
   if (found == nullptr) Fail(node, "asks an empty dict for a key");
   Define(node->output(), found);

@@ -11,6 +11,15 @@ namespace rules_onnx::script {
 using inputs::Value;
 using ValueKind = inputs::Value::Kind;
 
+namespace {
+
+// A str, or a list of those whose length only the run tells.
+bool HoldsText(const ir::Type& type) {
+  return type.kind == ir::Type::Kind::kString || (type.is_list() && HoldsText(type.elements[0]));
+}
+
+}  // namespace
+
 void Converter::DefineInputs() {
   const auto params = program_.graph->block()->inputs();
   ItemRef self = NewItem(Item::Kind::kObject);
@@ -153,7 +162,7 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
   switch (item->kind()) {
     case Item::Kind::kLeaf: {
       const ir::Arg leaf = Ranked(item->content.leaf, seen, path);
-      if (leaf.is_none() || leaf.is_string()) {
+      if (leaf.is_none() || HoldsText(TypeOfArg(leaf))) {
         graph_.dropped_outputs.push_back({path, leaf.is_none() ? "None" : "str"});
         return;
       }
@@ -167,6 +176,9 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
         return;
       }
       return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path, there);
+    case Item::Kind::kText:
+      graph_.dropped_outputs.push_back({path, "str"});
+      return;
     case Item::Kind::kObject:
       graph_.dropped_outputs.push_back({path, "an object"});
       return;

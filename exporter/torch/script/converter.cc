@@ -123,6 +123,7 @@ bool Converter::ConvertBlock(const JitBlock* block) {
 // True if the program raises here.
 bool Converter::ConvertNode(const JitNode* node) {
   bool raises = false;
+  if (ConvertText(node)) return false;
   if (ConvertChosen(node, &raises)) return raises;
   switch (node->kind()) {
     case prim::RaiseException:

@@ -286,6 +286,12 @@ class Converter {
   ItemRef NewChoice(std::vector<ItemRef> items, std::vector<ItemRef> flags, const JitNode* by);
   // Without the alternatives that are not taken where we are.
   ItemRef Decided(const ItemRef& choice);
+  // What one of several is, as the run decides: the first of them, if that holds, or the rest.
+  struct Alternatives {
+    ItemRef condition, first, rest;
+    const JitNode* chooser;
+  };
+  Alternatives Split(const JitNode* node, const ItemRef& item);
   // Converts a node that takes a choice, once for each alternative; false if there is none.
   bool ConvertChosen(const JitNode* node, bool* raises);
   // With copies in place of choices: for reading.
@@ -297,6 +303,18 @@ class Converter {
   // nodes name.
   void RequireUnshared(const JitNode* node, const std::vector<ItemRef>& parts,
                        const std::vector<ItemRef>& holders);
+
+  // convert_texts.cc: strings that the run chooses among those known here, by their numbers.
+  int64_t NumberOf(const std::string& text);
+  ItemRef NewText(ItemRef number, std::vector<ir::Arg> strings);
+  // What a str known here is as one that the run decides.
+  ItemRef AsText(const ItemRef& item);
+  static bool IsText(const Item& item) { return item.is_text() || item.is_string(); }
+  // With what the other may be.
+  ItemRef JoinText(const ItemRef& text, const ItemRef& other);
+  ItemRef MergeTexts(Merge* merge, const ItemRef& a, const ItemRef& b);
+  ItemRef SameText(const JitNode* node, const ItemRef& a, const ItemRef& b);
+  bool ConvertText(const JitNode* node);
 
   // Items.
   ItemRef NewItem(Item::Kind kind);
@@ -344,6 +362,7 @@ class Converter {
   std::unordered_map<const ir::Value*, const ir::Value*> negations_;  // what each is the negation of
   std::map<const ir::Value*, bool> decided_;  // conditions of the branches that we are in
   std::vector<int> contexts_ = {0};
+  std::vector<std::string> texts_;  // by their numbers
   std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;
   std::set<const JitNode*> point_nodes_;
   std::set<std::pair<const JitNode*, std::string>> warned_;  // blocks may be converted repeatedly

@@ -72,6 +72,9 @@ ir::Arg ToArg(const Item& item) {
                                   "takes it without asking");
     case Kind::kChoice:
       throw std::invalid_argument("which list or dict is meant depends on the inputs");
+    case Kind::kText:
+      throw std::invalid_argument("which str is meant depends on the inputs, and an operator takes "
+                                  "it in a list");
     default:
       return ir::Arg();
   }
@@ -111,6 +114,7 @@ ir::Type TypeOfItem(const Item& item) {
     return ir::Type{.kind = ir::Type::Kind::kOptional,
                     .elements = {TypeOfItem(*item.content.items[1])}};
   }
+  if (item.is_text()) return ir::Type::Scalar(ir::Type::Kind::kString);
   if (item.kind() != Kind::kTuple) return ir::Type();
   std::vector<ir::Type> elements;
   for (const ItemRef& each : item.content.items) elements.push_back(TypeOfItem(*each));
@@ -132,7 +136,7 @@ std::optional<int64_t> IntOf(const ItemRef& item) {
 bool AllConstant(const Item& item) {
   if (item.is_leaf()) return item.is_constant();
   if (item.kind() == Item::Kind::kObject || item.kind() == Item::Kind::kDict ||
-      item.is_optional() || item.is_choice()) {
+      item.is_optional() || item.is_choice() || item.is_text()) {
     return false;
   }
   return std::all_of(item.content.items.begin(), item.content.items.end(),

@@ -27,7 +27,7 @@ struct Item;
 using ItemRef = std::shared_ptr<Item>;
 
 struct Item {
-  enum class Kind { kLeaf, kTuple, kList, kDict, kObject, kOptional, kChoice };
+  enum class Kind { kLeaf, kTuple, kList, kDict, kObject, kOptional, kChoice, kText };
 
   // What assignment changes; all references to an item see it.
   struct Content {
@@ -36,7 +36,9 @@ struct Item {
     std::vector<ItemRef> items;                 // of a tuple or list; a dict's values;
                                                 // kOptional: whether it is there, and what it is;
                                                 // kChoice: what has_identity(), one of which it is
-    std::vector<ir::Arg> keys;                  // of a dict, beside items
+                                                // kText: its number, which Converter::NumberOf gave
+    std::vector<ir::Arg> keys;                  // of a dict, beside items; kText: the strings that
+                                                // it may be, none if that is not known
     std::vector<ItemRef> flags;                 // kChoice, beside items: whether it is that one
     std::map<std::string, ItemRef> attributes;  // kObject: those read or assigned so far
     bool unset = false;                         // a leaf that nothing reads
@@ -59,6 +61,9 @@ struct Item {
   bool is_constant() const { return is_leaf() && !content.leaf.is_value(); }
   bool is_none() const { return is_leaf() && content.leaf.is_none(); }
   bool is_choice() const { return content.kind == Kind::kChoice; }
+  // A str that the run decides.
+  bool is_text() const { return content.kind == Kind::kText; }
+  bool is_string() const { return is_leaf() && content.leaf.is_string(); }
   bool is_optional() const { return content.kind == Kind::kOptional; }
   bool is_entry() const { return content.entry; }
   bool is_value() const { return is_leaf() && content.leaf.is_value(); }
@@ -77,7 +82,7 @@ bool SameContent(const Item& a, const Item& b);
 bool IsSame(const Item& a, const Item& b);
 
 // The leaves in order, as an argument: lists and tuples become Arg::List. Objects and dicts are
-// None; throws where a value may be None or not, or is a choice.
+// None; throws where a value may be None or not, or is one of several as the run decides.
 ir::Arg ToArg(const Item& item);
 // The truth value or integer, if it is one that is known.
 std::optional<bool> ConstantBool(const ItemRef& item);
