@@ -105,6 +105,21 @@ absl::StatusOr<c10::IValue> ToDict(const Value& value, const c10::TypePtr& type,
   return c10::IValue(dict);
 }
 
+// A list or tuple for one of several types: the one of its kind, or one that takes it as well.
+absl::StatusOr<c10::IValue> ToUnion(const Value& value, const c10::TypePtr& type,
+                                    const std::string& path, c10::DeviceType device) {
+  const c10::TypeKind own =
+      value.kind == Kind::kList ? c10::TypeKind::ListType : c10::TypeKind::TupleType;
+  for (const bool same : {true, false}) {
+    for (const c10::TypePtr& member : type->expectRef<c10::UnionType>().containedTypes()) {
+      if ((member->kind() == own) != same) continue;
+      auto taken = ToIValue(value, member, path, device);
+      if (taken.ok()) return taken;
+    }
+  }
+  return Mismatch(path, type, value);
+}
+
 absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& type,
                                      const std::string& path, c10::DeviceType device) {
   if (value.kind == Kind::kNone) {
@@ -122,6 +137,7 @@ absl::StatusOr<c10::IValue> ToIValue(const Value& value, const c10::TypePtr& typ
     }
     case Kind::kList:
     case Kind::kTuple:
+      if (inner->kind() == c10::TypeKind::UnionType) return ToUnion(value, inner, path, device);
       if (inner->kind() == c10::TypeKind::ListType ||
           (value.kind == Kind::kList && inner->kind() == c10::TypeKind::AnyType)) {
         return ToList(value, inner, path, device);

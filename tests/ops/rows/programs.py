@@ -3,7 +3,7 @@ tensors that are one of several, values whose type the inputs decide."""
 
 from collections import OrderedDict
 from enum import Enum
-from typing import Dict, List, Optional, Union
+from typing import Dict, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -525,6 +525,21 @@ def returned_from_a_counted_loop(x: Tensor, ones: Tensor):
             return -1
 
 
+# ---------------------------------------------------------------- inputs of one type of several
+
+
+def tensor_or_list(x: Union[Tensor, List[Tensor]]):
+    if isinstance(x, Tensor):
+        return x * 2
+    return x[0] - x[1]
+
+
+def tensor_or_tuple(x: Union[Tensor, Tuple[Tensor, Tensor]]):
+    if isinstance(x, Tensor):
+        return x * 2
+    return x[0] - x[1]
+
+
 BRANCHES = (
     (returned_number, 11), (returned_tensor, 11), (returned_from_nested_loops, 9), (returned_from_a_counted_loop, 9),
     (key_in_one_branch, 11), (keys_of_both_branches, 9), (key_taken_in_a_branch, 11), (key_in_a_loop, 9),
@@ -546,6 +561,9 @@ ROWS = [
     Case("dict_operators", dict_operators, [M], modes=SCRIPT),
     Case("cached_by_device", CachedByDevice(), [M], modes=SCRIPT),
     Case("one_or_several", one_or_several, [M], modes=SCRIPT),
+    Case("list_for_a_union", tensor_or_list, [[M, M]], modes=SCRIPT),
+    Case("tensor_for_a_union", tensor_or_list, [M], modes=SCRIPT),
+    Case("tuple_for_a_union", tensor_or_tuple, [(M, M)], modes=SCRIPT),
     Case("one_tensor", one_tensor, [M], modes=SCRIPT),
     Case("attention_of_layers", AttentionOfLayers(), [T("f32", 3, 4, 6, N=0), T("f32", 3, 5, 6, N=0)], tol=(1e-4, 1e-5),
          modes=SCRIPT),
