@@ -280,6 +280,13 @@ void Converter::MergeChanges(Merge* merge) {
     for (size_t i = 0; i < left.items.size(); ++i) {
       result.items[i] = MergeItems(merge, left.items[i], right.items[i]);
     }
+    for (size_t i = 0; item->kind() == Item::Kind::kDict && i < result.items.size(); ++i) {
+      for (size_t j = i + 1; j < result.items.size(); ++j) {
+        const bool both =
+            Implies(left.items[j], left.items[i]) && Implies(right.items[j], right.items[i]);
+        if (both) NoteImplied(result.items[j], result.items[i]);
+      }
+    }
     for (const Item::Content* side : {&left, &right}) {
       for (const auto& [name, unused] : side->attributes) {
         if (result.attributes.count(name) && side == &right && left.attributes.count(name))

@@ -67,10 +67,34 @@ void Converter::SetEntry(const ItemRef& dict, const ir::Arg& key, ItemRef value)
     return;
   }
   const auto place = static_cast<size_t>(at - content.keys.begin());
-  // A key that was missing comes last.
-  content.unordered = content.unordered ||
-                      (content.items[place]->is_entry() && place + 1 < content.keys.size());
+  // A key that was missing comes last: behind those that are there.
+  for (size_t i = place + 1; i < content.keys.size(); ++i) {
+    content.unordered = content.unordered || !Implies(content.items[i], content.items[place]);
+  }
   content.items[place] = std::move(value);
+}
+
+bool Converter::Implies(const ItemRef& entry, const ItemRef& other) {
+  const ItemRef first = There(entry), second = There(other);
+  if (ConstantBool(first) == false || ConstantBool(second) == true) return true;
+  if (!first->is_value() || !second->is_value()) return false;
+  return first->value() == second->value() || implied_.count({first->value(), second->value()}) > 0;
+}
+
+void Converter::NoteImplied(const ItemRef& entry, const ItemRef& other) {
+  const ItemRef first = There(entry), second = There(other);
+  if (first->is_value() && second->is_value()) implied_.emplace(first->value(), second->value());
+}
+
+void Converter::ForEachTwoEntries(const std::vector<Slot>& slots,
+                                  const std::function<void(size_t, size_t)>& visit) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    for (size_t j = 0; j < slots.size(); ++j) {
+      const bool dict = slots[i].holder->kind() == Item::Kind::kDict;
+      if (dict && slots[i].holder == slots[j].holder && slots[i].index < slots[j].index)
+        visit(i, j);
+    }
+  }
 }
 
 void Converter::MergeKeys(const JitNode* node, Item::Content* left, Item::Content* right) {

@@ -176,6 +176,15 @@ void Converter::AddLoopParams(const JitNode* node, const std::vector<int>& insid
         LoopParam(attempt->slot_initials[s], plan.slot_types[s], plan, attempt));
     attempt->slot_params.push_back(Snapshot(attempt->slot_items[s], attempt));
   }
+  // As it is before the loop, unless an attempt showed that it does not stay so.
+  ForEachTwoEntries(plan.slots, [&](size_t first, size_t second) {
+    const auto& initials = attempt->slot_initials;
+    const Slot &one = plan.slots[first], &other = plan.slots[second];
+    if (!plan.apart.count({one.holder.get(), one.index, other.index}) &&
+        Implies(initials[second], initials[first])) {
+      NoteImplied(attempt->slot_items[second], attempt->slot_items[first]);
+    }
+  });
   journals_.pop_back();
 }
 
@@ -249,6 +258,14 @@ bool Converter::ChangePlan(const JitNode* node, const LoopAttempt& attempt, Loop
                          &plan->state[i]) ||
               changed;
   }
+  ForEachTwoEntries(plan->slots, [&](size_t first, size_t second) {
+    const auto& results = attempt.slot_results;
+    if (second >= results.size() || first >= results.size()) return;
+    const bool assumed = Implies(attempt.slot_params[second], attempt.slot_params[first]);
+    if (!assumed || Implies(results[second], results[first])) return;
+    const Slot &one = plan->slots[first], &other = plan->slots[second];
+    changed = plan->apart.emplace(one.holder.get(), one.index, other.index).second || changed;
+  });
   if (changed) {  // what the body left alone it may change now
     plan->invariant.clear();
     return true;
@@ -340,6 +357,11 @@ void Converter::EmitLoop(const JitNode* node, const ItemRef& condition, int64_t 
     SetSlot(plan.slots[s],
             LoopOutput(attempt->slot_params[s], *attempt, result_types, &next, loop));
   }
+  ForEachTwoEntries(plan.slots, [&](size_t first, size_t second) {
+    if (Implies(attempt->slot_params[second], attempt->slot_params[first])) {
+      NoteImplied(SlotItem(plan.slots[second]), SlotItem(plan.slots[first]));
+    }
+  });
 }
 
 // The body with its counter, which goes on from the iterations that were unrolled before it.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -122,6 +123,8 @@ class Converter {
     std::set<size_t> invariant;        // of the state: what no iteration changes
     std::vector<Slot> slots;
     std::vector<ir::Type> slot_types;  // what an iteration leaves in them
+    // Places of two keys of a dict, the second of which may be there without the first.
+    std::set<std::tuple<const Item*, size_t, size_t>> apart;
     std::set<const Item*> kept;        // lists and dicts that are carried as what they are, not copied
   };
   struct LoopAttempt {
@@ -202,6 +205,12 @@ class Converter {
   ItemRef EntryAfter(const JitNode* node, const Item::Content& after, const ir::Arg& key,
                      const ItemRef& like);
   void SetEntry(const ItemRef& dict, const ir::Arg& key, ItemRef value);
+  // Whether an entry is never there without another, as far as is known.
+  bool Implies(const ItemRef& entry, const ItemRef& other);
+  void NoteImplied(const ItemRef& entry, const ItemRef& other);
+  // Calls `visit` for the slots of any two entries of one dict, in the order of their keys.
+  static void ForEachTwoEntries(const std::vector<Slot>& slots,
+                                const std::function<void(size_t first, size_t second)>& visit);
   // Gives both the keys that one of them has.
   void MergeKeys(const JitNode* node, Item::Content* left, Item::Content* right);
   // `condition ? a : b`; with `copies` it is only read.
@@ -360,6 +369,8 @@ class Converter {
   std::vector<Journal> journals_;
   std::map<const JitNode*, Later> later_;
   std::unordered_map<const ir::Value*, const ir::Value*> negations_;  // what each is the negation of
+  // Conditions of which the second holds wherever the first does.
+  std::set<std::pair<const ir::Value*, const ir::Value*>> implied_;
   std::map<const ir::Value*, bool> decided_;  // conditions of the branches that we are in
   std::vector<int> contexts_ = {0};
   std::vector<std::string> texts_;  // by their numbers

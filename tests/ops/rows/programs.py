@@ -525,6 +525,21 @@ def returned_from_a_counted_loop(x: Tensor, ones: Tensor):
             return -1
 
 
+# ---------------------------------------------------------------- order of a dict's keys
+
+
+def keys_added_together(x: Tensor, ones: Tensor):
+    d: Dict[str, Tensor] = {}
+    for i in range(int(ones.sum())):
+        if i * i >= 1:
+            d["a"] = x * i
+            d["b"] = x + i
+    if bool(ones.sum() > 3):
+        d["a"] = x
+    d["c"] = x * 3
+    return d
+
+
 # ---------------------------------------------------------------- inputs of one type of several
 
 
@@ -558,6 +573,7 @@ NUMBERS = ((3, 9), (2, 0), (5, 1))
 ROWS = [
     *[row for fn, since in BRANCHES for row in counted(fn, NUMBERS, M, since=since)],
     *counted(quotients, NUMBERS, since=10),
+    *counted(keys_added_together, NUMBERS, since=16),
     Case("dict_operators", dict_operators, [M], modes=SCRIPT),
     Case("cached_by_device", CachedByDevice(), [M], modes=SCRIPT),
     Case("one_or_several", one_or_several, [M], modes=SCRIPT),
