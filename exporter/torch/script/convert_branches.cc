@@ -14,6 +14,7 @@ Converter::Branch Converter::ConvertInner(const Side& side) {
   Branch branch;
   branch.block = std::make_unique<ir::Block>();
   ir::Block* const outer = block_;
+  const std::vector<int> contexts = contexts_;
   block_ = branch.block.get();
   journals_.emplace_back();
   const auto leave = [&] {
@@ -24,6 +25,7 @@ Converter::Branch Converter::ConvertInner(const Side& side) {
       item->content = std::move(before);
     }
     block_ = outer;
+    contexts_ = contexts;
   };
   try {
     branch.raises = side.convert();
@@ -71,6 +73,11 @@ bool Converter::ConvertBranches(const JitNode* node, const JitNode* chooser,
     try {
       Branch branch = ConvertInner(side);
       restore();
+      return branch;
+    } catch (const RaisedError&) {
+      restore();
+      Branch branch;
+      branch.raises = true;
       return branch;
     } catch (...) {
       restore();

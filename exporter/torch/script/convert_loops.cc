@@ -105,7 +105,13 @@ void Converter::ConvertDynamicLoop(const JitNode* node, std::vector<ItemRef> sta
     for (const ItemRef& part : item->content.items) keep(part);
   };
   for (const ItemRef& item : plan.state) keep(item);
+  const size_t warnings = result_.warnings.size();
+  const auto warned = warned_;
   for (int i = 0; i < kMaxAttempts; ++i) {
+    // What an attempt that is void warned of may not be so.
+    result_.warnings.erase(result_.warnings.begin() + static_cast<std::ptrdiff_t>(warnings),
+                           result_.warnings.end());
+    warned_ = warned;
     DropSlotsOfValues(&plan);
     LoopAttempt attempt;
     const bool complete = TryLoop(node, inside, done, plan, &attempt);
