@@ -357,6 +357,51 @@ def written_list_in_a_dynamic_list(x: Tensor, n: int):
     return rows[0][0]
 
 
+@case((X, 2), forms=SCRIPT, refused="into a list whose length only the run tells")
+def written_dict_in_a_dynamic_list(x: Tensor, n: int):
+    found: List[Dict[str, Tensor]] = []
+    each = {"a": x}
+    for i in range(n):
+        each["a"] = each["a"] + 1
+        found.append(each)
+    return found[0]["a"]
+
+
+@case((X, 2), forms=SCRIPT, refused="that a list holds whose length only the run tells")
+def dict_of_a_dynamic_list_written(x: Tensor, n: int):
+    found: List[Dict[str, Tensor]] = []
+    for i in range(n):
+        found.append({"a": x + i})
+    first = found[0]
+    if n > 3:
+        first = found[1]
+    first["a"] = x * 7
+    return found[0]["a"]
+
+
+@case((X, 2), forms=SCRIPT, refused="that stands in another whose length only the run tells")
+def list_of_a_ragged_list_written(x: Tensor, n: int):
+    rows: List[List[int]] = []
+    for i in range(n):
+        row: List[int] = []
+        for j in range(i):
+            row.append(j)
+        rows.append(row)
+    rows[0].append(7)
+    return len(rows[0])
+
+
+@case((X, 2), forms=SCRIPT, refused="whose dicts have other keys")
+def dicts_of_other_keys(x: Tensor, n: int):
+    found: List[Dict[str, Tensor]] = []
+    for i in range(n):
+        if i > 1:
+            found.append({"a": x})
+        else:
+            found.append({"a": x, "b": x})
+    return found[0]["a"]
+
+
 @case((X, torch.tensor(2)), forms=SCRIPT, refused="order of keys")
 def order_of_a_nested_branch(x: Tensor, n: Tensor):
     d: Dict[str, Tensor] = {}

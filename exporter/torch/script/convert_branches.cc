@@ -173,15 +173,20 @@ ItemRef Converter::MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b) 
     return item.is_list() || (item.is_value() && item.value()->type.is_list());
   };
   if (sequence(*a) && sequence(*b)) {
-    return MergeLeaves(merge, ListValueIn(node, a, merge->a), ListValueIn(node, b, merge->b));
+    const auto form = [](const ItemRef& list) {
+      return list->is_value() ? list->value()->type : ir::Type();
+    };
+    return MergeLeaves(merge, ListValueIn(node, a, merge->a, form(b)),
+                       ListValueIn(node, b, merge->b, form(a)));
   }
   if (a->has_identity() && b->has_identity() && !merge->copies) return MergeChoices(merge, a, b);
   Fail(node, "gives values of different structure in its two branches");
 }
 
-ItemRef Converter::ListValueIn(const JitNode* node, const ItemRef& list, const Branch& branch) {
+ItemRef Converter::ListValueIn(const JitNode* node, const ItemRef& list, const Branch& branch,
+                               const ir::Type& form) {
   ir::Block* const outer = std::exchange(block_, branch.block.get());
-  ir::Value* value = ListValue(node, list);
+  ir::Value* value = ListValue(node, list, form);
   block_ = outer;
   return Leaf(value);
 }
@@ -189,6 +194,7 @@ ItemRef Converter::ListValueIn(const JitNode* node, const ItemRef& list, const B
 ItemRef Converter::MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b) {
   ItemRef merged = NewLike(*a);
   merged->content.unordered = a->content.unordered || b->content.unordered;
+  merged->held = a->held || b->held;
   for (size_t i = 0; i < a->content.items.size(); ++i) {
     merged->content.items.push_back(MergeItems(merge, a->content.items[i], b->content.items[i]));
   }
@@ -228,7 +234,10 @@ ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
     }
     return whole;
   }
-  const ir::Type& type = like->value()->type;
+  return FillerOf(node, like->value()->type);
+}
+
+ItemRef Converter::FillerOf(const JitNode* node, const ir::Type& type) {
   switch (type.kind) {
     case ir::Type::Kind::kBool: return Unset(false);
     case ir::Type::Kind::kInt: return Unset(int64_t{0});
@@ -237,6 +246,14 @@ ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {
       ItemRef list = ListOf({});
       list->content.unset = true;
       return list;
+    }
+    case ir::Type::Kind::kTuple: {
+      ItemRef tuple = NewItem(Item::Kind::kTuple);
+      tuple->field_names = type.field_names;
+      for (const ir::Type& element : type.elements) {
+        tuple->content.items.push_back(FillerOf(node, element));
+      }
+      return tuple;
     }
     case ir::Type::Kind::kTensor: break;
     default: Fail(node, "gives a value in one branch only");

@@ -121,7 +121,7 @@ bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const I
   }
   if (param->is_value() && param->value()->type.is_list() && result->is_list()) {
     ir::Block* const outer = std::exchange(block_, body);
-    body->results.push_back(ir::Arg(ListValue(node, result)));
+    body->results.push_back(ir::Arg(ListValue(node, result, param->value()->type)));
     block_ = outer;
     return true;
   }
@@ -129,7 +129,7 @@ bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const I
                      (param->is_text() || param->content.keys == result->content.keys) &&
                      param->content.items.size() == result->content.items.size();
   if (param->is_list() && !parts) {
-    MakeValue(node, initial);
+    MakeValue(node, initial, result->is_value() ? result->value()->type : ir::Type());
     return false;
   }
   if (!parts) Fail(node, "carries a value that changes its structure");
@@ -189,6 +189,12 @@ bool Converter::FitInitial(const JitNode* node, const ItemRef& param, const Item
     const ItemRef joined = JoinText(before, result);
     if (before->is_text() && joined->content.keys == before->content.keys) return false;
     *initial = joined;
+    return true;
+  }
+  if (result->held && !before->held && attempt.copied.count(param.get())) {
+    *initial = NewLike(*before);
+    (*initial)->content.items = before->content.items;
+    (*initial)->held = true;
     return true;
   }
   if (before->has_identity()) {

@@ -3,6 +3,7 @@
 // (Item::Kind::kChoice), and each node that takes it is converted once for each, in the branches of
 // an If.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "exporter/torch/script/converter.h"
@@ -261,24 +262,23 @@ bool Converter::SetAtUnknown(const JitNode* node, const ItemRef& list) {
 void Converter::RequireUnshared(const JitNode* node, const std::vector<ItemRef>& parts,
                                 const std::vector<ItemRef>& holders) {
   std::vector<ItemRef> held;
-  for (const ItemRef& part : parts) {
-    if (part->kind() != Item::Kind::kTuple && !part->is_optional()) {
-      held.push_back(part);
-    } else {
-      held.insert(held.end(), part->content.items.begin(), part->content.items.end());
+  const std::function<void(const ItemRef&)> add = [&](const ItemRef& part) {
+    const Item::Kind kind = part->kind();
+    if (part->has_identity()) held.push_back(part);
+    if (part->is_list() || part->is_choice()) return;
+    for (const ItemRef& inner : part->content.items) add(inner);
+    for (const auto& [name, inner] : part->content.attributes) {
+      if (kind == Item::Kind::kObject) add(inner);
     }
-  }
-  held.erase(std::remove_if(held.begin(), held.end(),
-                            [](const ItemRef& part) { return !part->has_identity(); }),
-             held.end());
+  };
+  for (const ItemRef& part : parts) add(part);
   if (held.empty()) return;
   const auto sharing = SharingAfter(node, holders);
-  if (std::any_of(held.begin(), held.end(), [&](const ItemRef& part) {
-        return part->kind() != Item::Kind::kObject && sharing->KeepsIdentity(*part);
-      })) {
+  if (std::any_of(held.begin(), held.end(),
+                  [&](const ItemRef& part) { return sharing->IsWrittenElsewhere(*part); })) {
     Fail(node,
-         "puts a list or dict that is written to under another name into a list whose length "
-         "only the run tells; copy it first");
+         "puts a list, dict or object that is written to under another name into a list whose "
+         "length only the run tells; copy it first");
   }
 }
 

@@ -18,6 +18,20 @@ bool HoldsText(const ir::Type& type) {
   return type.kind == ir::Type::Kind::kString || (type.is_list() && HoldsText(type.elements[0]));
 }
 
+c10::TypePtr WithoutOptional(c10::TypePtr type) {
+  while (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  return type;
+}
+
+// What is declared of a part of a tuple, list or dict.
+c10::TypePtr PartOf(const c10::TypePtr& type, size_t i) {
+  if (const auto list = type->cast<c10::ListType>()) return list->getElementType();
+  if (const auto dict = type->cast<c10::DictType>()) return dict->getValueType();
+  const auto tuple = type->cast<c10::TupleType>();
+  return tuple && i < tuple->elements().size() ? tuple->elements()[i]
+                                               : c10::TypePtr(c10::AnyType::get());
+}
+
 }  // namespace
 
 void Converter::DefineInputs() {
@@ -100,7 +114,8 @@ void Converter::AddOutputs() {
     throw ConvertError{
         absl::UnimplementedError("the program gives a member of an enum, which no output holds")};
   }
-  FlattenOutput(At(result), typing_.Seen(result, {0})[0], taken ? "output" : "out", nullptr);
+  FlattenOutput(At(result), typing_.Seen(result, {0})[0], taken ? "output" : "out", nullptr,
+                result->type());
   for (OptionalOutputs& outputs : optional_outputs_) {
     graph_.main.nodes.push_back(std::move(outputs.choice));
   }
@@ -154,7 +169,8 @@ ItemRef Converter::Both(const ItemRef& a, const ItemRef& b) {
 // `seen`: the same in the run of the example. `there`: whether there is such an output; null:
 // always.
 void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path,
-                              const ItemRef& there) {
+                              const ItemRef& there, const c10::TypePtr& declared) {
+  const c10::TypePtr type = WithoutOptional(declared);
   const auto part = [&](size_t i) {
     const bool each = item->kind() != Item::Kind::kDict && !seen.length_varies;
     return each && i < seen.elements.size() ? seen.elements[i] : Observed();
@@ -162,6 +178,19 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
   switch (item->kind()) {
     case Item::Kind::kLeaf: {
       const ir::Arg leaf = Ranked(item->content.leaf, seen, path);
+      if (const ir::Type form = TypeOfArg(leaf);
+          form.is_list() && HoldsPacked(type) &&
+          (form.elements[0].is_tensor() || !HoldsNumbers(PartOf(type, 0)))) {
+        const c10::TypePtr element = PartOf(type, 0);
+        if (element->kind() == c10::TypeKind::StringType) {
+          graph_.dropped_outputs.push_back({path, "str"});
+          return;
+        }
+        throw ConvertError{absl::UnimplementedError(
+            absl::StrCat("output ", path, " is a list of ", element->repr_str(),
+                         " whose length the inputs "
+                         "decide, which no output of an ONNX model holds"))};
+      }
       if (leaf.is_none() || HoldsText(TypeOfArg(leaf))) {
         graph_.dropped_outputs.push_back({path, leaf.is_none() ? "None" : "str"});
         return;
@@ -175,7 +204,7 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
         graph_.dropped_outputs.push_back({path, "an object"});
         return;
       }
-      return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path, there);
+      return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path, there, type);
     case Item::Kind::kText:
       graph_.dropped_outputs.push_back({path, "str"});
       return;
@@ -185,10 +214,10 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
     case Item::Kind::kOptional: {
       const ItemRef &here = item->content.items[0], &value = item->content.items[1];
       const auto known = ConstantBool(here);
-      if (known == false) return FlattenOutput(Leaf(ir::Arg()), seen, path, nullptr);
+      if (known == false) return FlattenOutput(Leaf(ir::Arg()), seen, path, nullptr, type);
       const bool absent = seen.kind == ir::Type::Kind::kNone;
       return FlattenOutput(value, absent ? Observed() : seen, path,
-                           known ? there : Both(there, here));
+                           known ? there : Both(there, here), type);
     }
     case Item::Kind::kDict:
       if (item->content.unordered && item->content.items.size() > 1) {
@@ -201,7 +230,7 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
         FlattenOutput(
             item->content.items[i], part(i),
             absl::StrCat(path, ".", key.is_string() ? key.as_string() : absl::StrCat(key.as_int())),
-            there);
+            there, PartOf(type, i));
       }
       return;
     default:
@@ -210,7 +239,7 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
         const bool named = i < item->field_names.size();
         FlattenOutput(item->content.items[i], part(i),
                       absl::StrCat(path, ".", named ? item->field_names[i] : absl::StrCat(i)),
-                      there);
+                      there, PartOf(type, i));
       }
   }
 }

@@ -1,6 +1,6 @@
-// Strings that the run chooses among those known while the graph is converted: there they are numbers
-// (Item::Kind::kText). Comparisons compare these; any other node is converted once for each string
-// that it may be.
+// Strings that the run chooses among those known while the graph is converted: there they are
+// numbers (Item::Kind::kText). Comparisons compare these; any other node is converted once for each
+// string that it may be.
 #include <algorithm>
 #include <utility>
 
@@ -46,15 +46,15 @@ ItemRef Converter::MergeTexts(Merge* merge, const ItemRef& a, const ItemRef& b) 
 
 ItemRef Converter::SameText(const JitNode* node, const ItemRef& a, const ItemRef& b) {
   if (a->is_string() && b->is_string()) return Leaf(a->content.leaf == b->content.leaf);
-  return Leaf(EmitScalar(node, "aten::eq.int",
-                         {{"a", ToArg(*AsText(a)->content.items[0])},
-                          {"b", ToArg(*AsText(b)->content.items[0])}},
-                         ir::Type::Kind::kBool));
+  return Leaf(EmitScalar(
+      node, "aten::eq.int",
+      {{"a", ToArg(*AsText(a)->content.items[0])}, {"b", ToArg(*AsText(b)->content.items[0])}},
+      ir::Type::Kind::kBool));
 }
 
 bool Converter::ConvertText(const JitNode* node) {
-  const bool takes_text = std::any_of(
-      node->inputs().begin(), node->inputs().end(), [&](const JitValue* input) {
+  const bool takes_text =
+      std::any_of(node->inputs().begin(), node->inputs().end(), [&](const JitValue* input) {
         const auto known = env_.find(input);
         return known != env_.end() && known->second->is_text();
       });

@@ -53,6 +53,19 @@ bool IsDType(const c10::Argument& argument) {
   return ScalarKind(argument) == c10::TypeKind::ScalarTypeType || argument.name() == "dtype";
 }
 
+// The type of the list of unknown length that is a node's first argument; null where there is none.
+const ir::Type* FirstList(const ir::Node& node) {
+  if (node.args.empty() || !node.args[0].value.is_value()) return nullptr;
+  const ir::Type& type = node.args[0].value.value()->type;
+  return type.is_list() ? &type : nullptr;
+}
+
+// Whether the node takes its result out of a list.
+bool TakesItem(const torch::jit::Node* node) {
+  return node->kind() == prim::ListUnpack || node->kind() == c10::aten::__getitem__ ||
+         node->kind() == c10::aten::pop;
+}
+
 // "x" of `x.2`; "" for a value without a name.
 std::string NameOf(const torch::jit::Value* value) {
   return value->hasDebugName() ? value->debugNameBase() : "";
@@ -123,6 +136,7 @@ bool Converter::ConvertBlock(const JitBlock* block) {
 // True if the program raises here.
 bool Converter::ConvertNode(const JitNode* node) {
   bool raises = false;
+  current_ = node;
   if (ConvertText(node)) return false;
   if (ConvertChosen(node, &raises)) return raises;
   switch (node->kind()) {
@@ -246,22 +260,27 @@ ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
                                 const c10::Argument& argument) {
   if (IsPlacement(argument)) return ir::Arg();
   const ItemRef item = Resolved(node, At(node->input(index)));
-  if (item->kind() == Item::Kind::kObject || item->kind() == Item::Kind::kDict) {
+  const bool writes = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+  const bool listed = index > 0 && TakesDynamicList(node) && IsPacked(node->input(index)->type());
+  if (!listed && (item->kind() == Item::Kind::kObject || item->kind() == Item::Kind::kDict)) {
     Fail(node, absl::StrCat("takes ", item->kind() == Item::Kind::kDict ? "a dict" : "an object",
                             " as ", argument.name(), ", which the graph cannot hold"));
   }
-  if (item->is_optional()) Fail(node, "takes a value that is None or not, as the inputs decide");
+  if (!listed && item->is_optional()) {
+    Fail(node, "takes a value that is None or not, as the inputs decide");
+  }
   if (item->is_leaf() && item->content.leaf.is_literal() && argument.alias_info() != nullptr) {
     MakeValue(node, item);
   }
-  if (item->is_list() && argument.alias_info() != nullptr && argument.alias_info()->isWrite()) {
-    MakeValue(node, item);
+  if (item->is_list() && writes) MakeValue(node, item);
+  if (writes && At(node->input(index))->held) {
+    Fail(node, "writes to a list that stands in another whose length only the run tells");
   }
   if (index > 0 && At(node->input(0))->has_identity() && node->schema().is_mutable()) {
     const bool takes_parts = node->input(index)->type()->isSubtypeOf(*node->input(0)->type());
     RequireUnshared(node, takes_parts ? item->content.items : std::vector<ItemRef>{item}, {item});
   }
-  const ir::Arg arg = ToArg(*item);
+  const ir::Arg arg = ToArg(*ForList(node, index, item));
   if (IsDType(argument) && arg.is_int()) {
     return torch_values::DTypeOf(static_cast<at::ScalarType>(arg.as_int()));
   }
@@ -283,7 +302,7 @@ void Converter::EmitOperator(const JitNode* node) {
       args.push_back({absl::StrCat("arg", i), ToArg(*Resolved(node, At(node->input(i))))});
     }
   }
-  const std::string op = OpName(node);
+  const std::string op = ListOperator(node, OpName(node));
   if (!absl::StartsWith(op, "aten::") && !absl::StartsWith(op, "prim::")) {
     graph_.custom_schemas[op] = toString(*schema);
   }
@@ -297,7 +316,9 @@ void Converter::EmitOperator(const JitNode* node) {
   AddDataSymbols(node);
   ir::Node* emitted = Emit(node, op, std::move(args));
   DefineOutputs(node, emitted);
-  if (op == "aten::insert.t") JoinItem(At(node->input(0)), At(node->input(2)));
+  if (op == "aten::insert.t" && !HoldsPacked(node->input(0)->type())) {
+    JoinItem(At(node->input(0)), At(node->input(2)));
+  }
   if (!schema->returns().empty() && schema->returns()[0].alias_info() != nullptr &&
       schema->returns()[0].alias_info()->isWrite() && !schema->arguments().empty() &&
       schema->arguments()[0].alias_info() != nullptr &&
@@ -401,6 +422,10 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
     ir::Type type = typing_.TypeOf(output, contexts_,
                                    input_.runs->size() > 1 ? hints_of : Typing::Hints(), untrusted);
     TellTwinsApart(*emitted, &type);
+    if (const ir::Type* list = FirstList(*emitted); list && HoldsPacked(node->input(0)->type())) {
+      if (*output->type() == *node->input(0)->type()) type = JoinTypes(type, *list);
+      if (TakesItem(node)) type = TakenType(node, output, *list, std::move(type));
+    }
     made.emplace_back(output, graph_.NewValue(std::move(type), NameOf(output)));
     emitted->outputs.push_back(made.back().second);
     if (untrusted) untrusted_values_.insert(output);
@@ -417,6 +442,10 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
       Define(output, At(node->input(0)));
       ir::Type& list = At(node->input(0))->value()->type;
       if (list.is_list()) list = JoinTypes(list, value->type);
+      continue;
+    }
+    if (FirstList(*emitted) && TakesItem(node) && HoldsPacked(node->input(0)->type())) {
+      Define(output, Taken(node, value, output->type()));
       continue;
     }
     const std::vector<Observed> seen = typing_.Seen(output, contexts_);
@@ -509,6 +538,7 @@ ItemRef Converter::NewLike(const Item& form) {
   item->content.keys = form.content.keys;
   item->content.entry = form.content.entry;
   item->content.unordered = form.content.unordered;
+  item->held = form.held;
   return item;
 }
 
@@ -538,9 +568,17 @@ ItemRef Converter::ListOf(std::vector<ItemRef> items) {
 
 ItemRef& Converter::At(const JitValue* value) { return env_.at(value); }
 
-void Converter::Define(const JitValue* value, ItemRef item) { env_[value] = std::move(item); }
+void Converter::Define(const JitValue* value, ItemRef item) {
+  if (const auto list = value->type()->cast<c10::ListType>(); list && item->is_list()) {
+    item->element = list->getElementType();
+  }
+  env_[value] = std::move(item);
+}
 
 void Converter::Mutate(const ItemRef& item) {
+  if (item->held) {
+    Fail(current_, "writes to a dict or object that a list holds whose length only the run tells");
+  }
   if (journals_.empty() || item->depth >= static_cast<int>(journals_.size())) return;
   auto& before = journals_.back().before;
   const bool known = std::any_of(before.begin(), before.end(),
@@ -555,21 +593,26 @@ ir::Value* Converter::EmitScalar(const JitNode* origin, std::string op,
   return node->output();
 }
 
-ir::Value* Converter::ListValue(const JitNode* origin, const ItemRef& item) {
+ir::Value* Converter::ListValue(const JitNode* origin, const ItemRef& item, const ir::Type& form) {
   if (item->is_value()) return item->value();
   RequireUnshared(origin, item->content.items, {});
-  ir::Type type = TypeOfItem(*item);
-  ir::Node* node = Emit(origin, "prim::ListConstruct", {{"items", ToArg(*Resolved(origin, item))}});
+  ItemRef list = item;
+  if (item->element && IsPacked(item->element)) {
+    list = PackedList(origin, item, item->element, form);
+  }
+  ir::Type type = TypeOfItem(*list);
+  if (list != item) type.elements[0] = FormOf(std::move(type.elements[0]), item->element);
+  ir::Node* node = Emit(origin, "prim::ListConstruct", {{"items", ToArg(*Resolved(origin, list))}});
   node->outputs.push_back(graph_.NewValue(std::move(type)));
   return node->output();
 }
 
-void Converter::MakeValue(const JitNode* origin, const ItemRef& item) {
+void Converter::MakeValue(const JitNode* origin, const ItemRef& item, const ir::Type& form) {
   if (item->is_value()) return;
   if (item->depth < static_cast<int>(journals_.size())) throw NeedsValue{item};
   ir::Value* value = nullptr;
   if (item->is_list()) {
-    value = ListValue(origin, item);
+    value = ListValue(origin, item, form);
   } else {
     ir::Node* node = Emit(origin, "prim::Constant", {{"value", item->content.leaf}});
     node->outputs.push_back(graph_.NewValue(TypeOfItem(*item)));

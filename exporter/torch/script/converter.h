@@ -165,7 +165,7 @@ class Converter {
   ItemRef InputItem(const inputs::Value& value, const std::string& path);
   void AddOutputs();
   void FlattenOutput(const ItemRef& item, const Observed& seen, const std::string& path,
-                     const ItemRef& there);
+                     const ItemRef& there, const c10::TypePtr& type);
   ir::Value* OptionalOutput(const ir::Arg& result, const ItemRef& there);
   // Whether both hold; a null `a` does.
   ItemRef Both(const ItemRef& a, const ItemRef& b);
@@ -254,15 +254,17 @@ class Converter {
                        const Side& first, const Side& second);
   ItemRef MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b);
   // The list as a value that is made in the branch.
-  ItemRef ListValueIn(const JitNode* node, const ItemRef& list, const Branch& branch);
+  ItemRef ListValueIn(const JitNode* node, const ItemRef& list, const Branch& branch,
+                      const ir::Type& form = ir::Type());
   ItemRef MergeParts(Merge* merge, const ItemRef& a, const ItemRef& b);
   ItemRef MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b);
   void PlaceIf(Merge* merge);
   void RequireOneType(const Merge& merge, const ir::Type& a, const ir::Type& b);
   void Restructure(const JitNode* node) const;
   void MergeChanges(Merge* merge);
-  // Stands for a value like this one that nothing reads.
+  // Stands for a value like this one, or of this type, that nothing reads.
   ItemRef Filler(const JitNode* node, const ItemRef& like);
+  ItemRef FillerOf(const JitNode* node, const ir::Type& type);
   // What may be None: the item, or None in the form of what it is otherwise.
   ItemRef Optional(const JitNode* node, const ItemRef& item, const ItemRef& like);
   Item::Content ContentAfter(const Branch& branch, const ItemRef& item) const;
@@ -313,6 +315,22 @@ class Converter {
   void RequireUnshared(const JitNode* node, const std::vector<ItemRef>& parts,
                        const std::vector<ItemRef>& holders);
 
+  // convert_packed.cc: what lists of unknown length hold.
+  ItemRef PackItem(const JitNode* node, const ItemRef& item, const c10::TypePtr& type,
+                   const ir::Type& form);
+  ItemRef NumbersAsTensor(const JitNode* node, const ItemRef& list, const c10::TypePtr& type);
+  ItemRef PackedList(const JitNode* node, const ItemRef& list, const c10::TypePtr& element,
+                     const ir::Type& form);
+  ItemRef Taken(const JitNode* node, ir::Value* value, const c10::TypePtr& type);
+  ItemRef FromPacked(const JitNode* node, ir::Value* value, const c10::TypePtr& type);
+  // An argument as the list takes it that the node changes or asks.
+  ItemRef ForList(const JitNode* node, size_t index, const ItemRef& item);
+  // The type of a result that the node takes out of a list.
+  // `seen`: as the runs saw it.
+  ir::Type TakenType(const JitNode* node, const JitValue* output, const ir::Type& list,
+                     ir::Type seen);
+  std::string ListOperator(const JitNode* node, std::string op) const;
+
   // convert_texts.cc: strings that the run chooses among those known here, by their numbers.
   int64_t NumberOf(const std::string& text);
   ItemRef NewText(ItemRef number, std::vector<ir::Arg> strings);
@@ -345,9 +363,11 @@ class Converter {
   // Call before content of `item` changes.
   void Mutate(const ItemRef& item);
   // Makes a list or literal a value of the graph, for all who refer to it.
-  void MakeValue(const JitNode* origin, const ItemRef& item);
+  // `form`: the type of another list that it stands for as well, if that is known.
+  void MakeValue(const JitNode* origin, const ItemRef& item, const ir::Type& form = ir::Type());
   // A value with the list's items, for reading; the list itself stays.
-  ir::Value* ListValue(const JitNode* origin, const ItemRef& item);
+  ir::Value* ListValue(const JitNode* origin, const ItemRef& item,
+                       const ir::Type& form = ir::Type());
   ItemRef Attribute(const ItemRef& object, const std::string& name);
   void AddPoint(const JitNode* node, DynamicPoint::Kind kind);
   bool TakesDynamicList(const JitNode* node);
@@ -365,6 +385,7 @@ class Converter {
   std::unordered_map<const JitValue*, ItemRef> env_;
   std::unordered_map<const void*, ItemRef> objects_;
   ir::Block* block_ = nullptr;
+  const JitNode* current_ = nullptr;                 // the node that is converted
   std::vector<std::unique_ptr<ir::Node>> prologue_;  // nodes that come before all others
   std::vector<Journal> journals_;
   std::map<const JitNode*, Later> later_;

@@ -50,6 +50,8 @@ struct Item {
   std::vector<std::string> field_names;            // of a named tuple
   c10::intrusive_ptr<c10::ivalue::Object> object;  // kObject: null for one that the program makes
   std::string path;                                // kObject: "features.0", "" for the root
+  c10::TypePtr element;                            // kList: what it is declared to hold, if known
+  bool held = false;                               // has_identity(): a copy of what a list holds
   int depth = 0;                                   // of the block that made it
   const torch::jit::Node* chosen_by = nullptr;     // kChoice: the branch or lookup
   bool given = false;                              // a leaf that a branch or loop of the graph gives

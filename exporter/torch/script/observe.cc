@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/api/object.h>
 
+#include "absl/strings/str_cat.h"
 #include "exporter/torch/script/enums.h"
 #include "exporter/torch/script/interpreter.h"
 #include "exporter/torch/values/tensors.h"
@@ -34,7 +35,14 @@ Observed ObserveDict(const c10::IValue& value) {
     key.Join(Observe(entry.key()));
     mapped.Join(Observe(entry.value()));
   }
-  return Observed{.kind = Kind::kDict, .elements = {std::move(key), std::move(mapped)}};
+  Observed dict{.kind = Kind::kDict, .elements = {std::move(key), std::move(mapped)}};
+  for (const auto& entry : value.toGenericDict()) {
+    if (!entry.key().isString() && !entry.key().isInt()) continue;
+    dict.field_names.push_back(entry.key().isString() ? entry.key().toStringRef()
+                                                      : absl::StrCat(entry.key().toInt()));
+    dict.fields.push_back(Observe(entry.value()));
+  }
+  return dict;
 }
 
 Observed ObserveTuple(const c10::IValue& value) {

@@ -169,6 +169,13 @@ void Observed::Join(const Observed& other) {
       JoinLists(this, other);
       return;
     default:
+      if (field_names != other.field_names) {
+        field_names.clear();
+        fields.clear();
+      }
+      for (size_t i = 0; i < std::min(fields.size(), other.fields.size()); ++i) {
+        fields[i].Join(other.fields[i]);
+      }
       for (size_t i = 0; i < std::min(elements.size(), other.elements.size()); ++i) {
         elements[i].Join(other.elements[i]);
       }

@@ -26,7 +26,9 @@ struct Observed {
   std::vector<Observed> elements;
   bool length_varies = false;
   std::optional<int64_t> number;  // kInt, kBool; nullopt where it differed
+  // kTuple: those of a named one. kDict: the keys, and what stands there; none where they differed.
   std::vector<std::string> field_names;
+  std::vector<Observed> fields;
   std::string class_name;
 
   // The value as it was or, where both values differ, what holds for both.

@@ -24,6 +24,14 @@ bool IsContainer(const c10::TypePtr& type) {
 bool MayBe(const Item& item, const c10::TypePtr& declared) {
   const c10::TypePtr type = WithoutOptional(declared);
   if (item.is_optional()) return MayBe(*item.content.items[1], type);
+  if (item.is_choice()) {
+    return std::any_of(item.content.items.begin(), item.content.items.end(),
+                       [&](const ItemRef& each) { return MayBe(*each, type); });
+  }
+  const bool object = type->kind() == c10::TypeKind::ClassType;
+  if (object || item.kind() == Item::Kind::kObject) {
+    return object && item.kind() == Item::Kind::kObject;
+  }
   const auto list = type->cast<c10::ListType>();
   if (item.is_list()) {
     if (!list) return false;
@@ -31,10 +39,6 @@ bool MayBe(const Item& item, const c10::TypePtr& declared) {
                        [&](const ItemRef& each) { return MayBe(*each, list->getElementType()); });
   }
   if (item.kind() == Item::Kind::kDict) return type->kind() == c10::TypeKind::DictType;
-  if (item.is_choice()) {
-    return std::any_of(item.content.items.begin(), item.content.items.end(),
-                       [&](const ItemRef& each) { return MayBe(*each, type); });
-  }
   using Kind = ir::Type::Kind;
   const std::function<bool(const ir::Type&, const ir::Type&)> agree = [&](const ir::Type& a,
                                                                           const ir::Type& b) {
@@ -74,6 +78,12 @@ void Later::Visit(const Node* node, const Node* before) {
       names_.push_back(input);
     }
   }
+  if (node->kind() == c10::prim::SetAttr) {
+    const auto type = node->input(0)->type()->cast<c10::ClassType>();
+    const Node* made = node->input(0)->node();
+    const bool anew = made->kind() == c10::prim::CreateObject && !made->isBefore(before);
+    if (type && !type->is_module() && !anew) written_.push_back(type);
+  }
   const auto* schema = node->maybeSchema();
   for (size_t i = 0; schema != nullptr && schema->is_mutable() && i < node->inputs().size() &&
                      i < schema->arguments().size();
@@ -109,10 +119,17 @@ void Sharing::Reach(const ItemRef& item, const ContentOf& content_of) {
 }
 
 bool Sharing::KeepsIdentity(const Item& item) const {
-  if (item.kind() == Item::Kind::kObject) return true;
   if (item.is_choice()) {
     return std::any_of(item.content.items.begin(), item.content.items.end(),
                        [&](const ItemRef& each) { return KeepsIdentity(*each); });
+  }
+  return item.kind() == Item::Kind::kObject || IsWrittenElsewhere(item);
+}
+
+bool Sharing::IsWrittenElsewhere(const Item& item) const {
+  if (item.is_choice()) {
+    return std::any_of(item.content.items.begin(), item.content.items.end(),
+                       [&](const ItemRef& each) { return IsWrittenElsewhere(*each); });
   }
   const auto ways = ways_.find(&item);
   return ways != ways_.end() && ways->second > 1 && later_->MayWrite(item);

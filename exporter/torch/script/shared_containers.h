@@ -45,6 +45,8 @@ class Sharing {
 
   // Objects are; a list or dict is that several hold and that may be written to.
   bool KeepsIdentity(const Item& item) const;
+  // Whether several hold it and it may be written to, of objects as well.
+  bool IsWrittenElsewhere(const Item& item) const;
 
  private:
   void Reach(const ItemRef& item, const ContentOf& content_of);

@@ -28,6 +28,9 @@ class Typing {
   // TorchScript declares. With `untrusted` no size is taken from the runs.
   ir::Type TypeOf(const torch::jit::Value* value, const std::vector<int>& contexts,
                   const Hints& hints, bool untrusted) const;
+  // The same of what was taken out of a list, in the form that it has there.
+  ir::Type ItemType(const torch::jit::Value* value, const std::vector<int>& contexts,
+                    bool untrusted) const;
   // What each run saw; kUnknown where it did not get there.
   std::vector<Observed> Seen(const torch::jit::Value* value,
                              const std::vector<int>& contexts) const;
@@ -43,7 +46,13 @@ class Typing {
   const std::vector<Bindings>& bindings() const { return bindings_; }
 
  private:
-  ir::Type Build(const std::vector<Observed>& seen, const Hints& hints, bool untrusted) const;
+  // `declared` may be null.
+  ir::Type Build(const std::vector<Observed>& seen, const Hints& hints, bool untrusted,
+                 const c10::TypePtr& declared) const;
+  // Of what a list holds. `lengths`: of a list of unknown length, where lists of one length are
+  // tuples.
+  ir::Type BuildItem(const std::vector<Observed>& seen, const Hints& hints, bool untrusted,
+                     const c10::TypePtr& declared, bool lengths) const;
   ir::Type BuildTensor(const std::vector<Observed>& seen, const Hints& hints,
                        bool untrusted) const;
 
@@ -53,6 +62,16 @@ class Typing {
 
 // The type that TorchScript declares, without sizes.
 ir::Type DeclaredType(const c10::TypePtr& type);
+
+// Whether a list of unknown length holds such a value in another form (convert_packed.cc). In the
+// types of lists, what they hold has that form throughout.
+bool IsPacked(const c10::TypePtr& type);
+// Whether it is a list of numbers or of truth values.
+bool HoldsNumbers(const c10::TypePtr& type);
+// Whether it is a list of packed values.
+bool HoldsPacked(const c10::TypePtr& type);
+// The type of what a list holds without sizes that what stands in the place of None does not have.
+ir::Type FormOf(ir::Type item, const c10::TypePtr& declared);
 
 }  // namespace rules_onnx::script
 
