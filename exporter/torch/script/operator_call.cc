@@ -168,9 +168,13 @@ IValue Dict(const Node* node, const std::vector<IValue>& inputs) {
   return dict;
 }
 
+// A tuple without a type asks its items for theirs, and a tensor that is not defined has none.
 IValue TupleOf(const Node* node, const std::vector<IValue>& inputs) {
   const auto type = node->output()->type()->cast<c10::TupleType>();
-  if (type && type->schema()) return c10::ivalue::Tuple::createNamed(inputs, type);
+  const bool undefined = std::any_of(inputs.begin(), inputs.end(), [](const IValue& input) {
+    return input.isTensor() && !input.toTensor().defined();
+  });
+  if (type && (type->schema() || undefined)) return c10::ivalue::Tuple::createNamed(inputs, type);
   return c10::ivalue::Tuple::create(inputs);
 }
 

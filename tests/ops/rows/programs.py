@@ -348,6 +348,29 @@ class AttentionOfLayers(torch.nn.Module):
         return self.layers(x, y)
 
 
+class GreedyDecoder(torch.nn.Module):
+    """A decoder that ends early: what the branches behind its end would read is never set."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        self.embedding = torch.nn.Embedding(9, 6)
+        self.layer = torch.nn.TransformerDecoderLayer(6, 2, 12, batch_first=True, dropout=0.0)
+        self.out = torch.nn.Linear(6, 9)
+
+    def forward(self, memory: Tensor, ones: Tensor):
+        tokens = torch.ones(memory.size(0), 1, dtype=torch.long)
+        for i in range(int(ones.sum())):
+            length = tokens.size(1)
+            mask = torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
+            hidden = self.layer(self.embedding(tokens), memory, tgt_mask=mask)
+            following = self.out(hidden[:, -1]).argmax(-1, keepdim=True)
+            tokens = torch.cat([tokens, following], 1)
+            if bool((following == 0).all()):
+                break
+        return tokens
+
+
 class CachedByDevice(torch.nn.Module):
     cache: Dict[str, Tensor]
 
@@ -587,6 +610,8 @@ ROWS = [
            [T("f32", 3, 4, 6, S=0), T("f32", 3, 4, 6, S=0)], modes=SCRIPT)
       for name, weights, options in (("weights", True, {}), ("batch_first", False, {"batch_first": True}),
                                      ("zero", True, {"add_zero_attn": True}), ("bias_kv", False, {"add_bias_kv": True}))],
+    Case("greedy_decoder", GreedyDecoder(), [T("f32", 2, 3, 6, B=0, S=1), T("i64", 3, low=1, high=2, K=0)], modes=SCRIPT,
+         dynamic_since=11),
     Case("known_enums", known_enums, [M], modes=SCRIPT),
     Case("forked", forked, [M], modes=SCRIPT),
     *counted(common_divisor, NUMBERS, since=10),
