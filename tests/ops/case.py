@@ -76,6 +76,7 @@ class Case:
     second   sizes of dynamic axes in the second input set; default: first size + 3
     tol      (rtol, atol); None: exact for integers, (1e-5, 1e-6) for float32, by dtype otherwise
     modes    None: all; else the names of those to run
+    more     further inputs, of other numbers: the exported model is run at these as well
     """
 
     name: str
@@ -86,6 +87,7 @@ class Case:
     tol: tuple[float, float] | None = None
     modes: tuple[str, ...] | None = None
     dynamic_since: int = 0
+    more: list[list[Any]] = dataclasses.field(default_factory=list)
 
     def first_opset(self, mode: str) -> int:
         moves = mode in ("dynamic", "trace", "script") and self.is_dynamic()
@@ -102,7 +104,8 @@ class Case:
     def is_dynamic(self) -> bool:
         return bool(self.sizes(False))
 
-    def make_inputs(self, second: bool) -> tuple[Any, ...]:
+    def make_inputs(self, second: bool, inputs: list[Any] | None = None) -> tuple[Any, ...]:
+        """`inputs`: those of `more`, in place of the first."""
         generator = torch.Generator().manual_seed(20 + second)
         sizes = self.sizes(second)
 
@@ -111,9 +114,11 @@ class Case:
                 return value.make(generator, sizes)
             if isinstance(value, (list, tuple)):
                 return type(value)(make(item) for item in value)
+            if isinstance(value, dict):
+                return {key: make(item) for key, item in value.items()}
             return value
 
-        return tuple(make(value) for value in self.inputs)
+        return tuple(make(value) for value in inputs or self.inputs)
 
     def dynamic_axes(self) -> list[dict[int, str]]:
         """For each tensor of the flattened inputs."""

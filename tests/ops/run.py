@@ -108,6 +108,8 @@ def feeds_for(input_names: list[str], inputs: list[Any]) -> dict[str, Any]:
     import torch
 
     def array(tensor: Any) -> Any:
+        if not isinstance(tensor, torch.Tensor):
+            return torch.tensor(tensor, dtype=torch.float64 if isinstance(tensor, float) else None).numpy()
         if tensor.dtype == torch.bfloat16:
             import ml_dtypes
             return tensor.float().numpy().astype(ml_dtypes.bfloat16)
@@ -220,10 +222,11 @@ def input_sets(case: Any, mode: str) -> list[Any]:
 
     moves = case.is_dynamic() and mode in MOVING
     sets = []
-    for second in (False, True) if moves else (False,):
-        inputs = case.make_inputs(second)
+    given = [(second, case.inputs) for second in ((False, True) if moves else (False,))]
+    for second, values in [*given, *((False, more) for more in case.more)]:
+        inputs = case.make_inputs(second, values)
         with torch.no_grad():
-            result = as_module(case.fn)(*case.make_inputs(second))
+            result = as_module(case.fn)(*case.make_inputs(second, values))
         sets.append((inputs, [leaf for leaf in flatten([result]) if leaf is not None and not isinstance(leaf, str)]))
     return sets
 

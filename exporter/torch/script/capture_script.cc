@@ -66,11 +66,16 @@ absl::StatusOr<capture::Program> CaptureOnce(const ScriptProgram& program, input
                                .contexts = &schedule.contexts(),
                                .untrusted = schedule.untrusted(),
                                .as_it_is = as_it_is,
-                               .untrusted_inputs = schedule.untrusted_inputs()});
+                               .untrusted_inputs = schedule.untrusted_inputs(),
+                               .moved_numbers = schedule.moved_numbers(),
+                               .moved_axes = schedule.moved_axes()});
     if (!conversion.ok()) return conversion.status();
     *changes_type = conversion->changes_type;
     if (*changes_type != nullptr) return capture::Program();
-    if (round < kMaxRounds && schedule.RunPoints(conversion->points)) continue;
+    if (round < kMaxRounds ? schedule.RunPoints(conversion->points)
+                           : schedule.DistrustPoints(conversion->points)) {
+      continue;
+    }
     AddSymbols(schedule, &conversion->program.graph);
     WarnOfDropped(conversion->program.graph, diagnostics);
     for (diagnostics::Diagnostic& warning : conversion->warnings) {

@@ -53,19 +53,14 @@ bool Converter::ConvertIf(const JitNode* node) {
 // If that another form of the program can do without.
 bool Converter::ConvertBranches(const JitNode* node, const JitNode* chooser,
                                 const ItemRef& condition, const Side& first, const Side& second) {
-  const auto define = [&](size_t i, const ItemRef& item, bool untrusted) {
-    Define(node->outputs()[i], item);
-    if (untrusted) untrusted_values_.insert(node->outputs()[i]);
-  };
   const auto follow = [&](const Side& side) {
     if (side.convert()) return true;
     for (size_t i = 0; i < node->outputs().size(); ++i) {
-      define(i, At(side.results[i]), untrusted_values_.count(side.results[i]) > 0);
+      Define(node->outputs()[i], At(side.results[i]));
     }
     return false;
   };
   if (const auto known = ConstantBool(condition)) return follow(*known ? first : second);
-  const bool untrusted = Untrusted(node);
   const auto convert = [&](const Side& side, bool decided) {
     const auto outer = decided_;
     decided_[condition->value()] = decided;
@@ -106,11 +101,7 @@ bool Converter::ConvertBranches(const JitNode* node, const JitNode* chooser,
       }
       MergeChanges(&merge);
       PlaceIf(&merge);
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        define(i, outputs[i],
-               untrusted || untrusted_values_.count(first.results[i]) > 0 ||
-                   untrusted_values_.count(second.results[i]) > 0);
-      }
+      for (size_t i = 0; i < outputs.size(); ++i) Define(node->outputs()[i], outputs[i]);
       return false;
     } catch (const NeedsValue& needs) {
       MakeValue(node, needs.item);

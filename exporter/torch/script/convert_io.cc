@@ -48,7 +48,6 @@ void Converter::DefineInputs() {
     } else {
       Define(params[i + 1], InputItem(argument.value, argument.name));
     }
-    if (input_.untrusted_inputs.count(argument.name)) untrusted_values_.insert(params[i + 1]);
   }
 }
 
@@ -100,6 +99,7 @@ ItemRef Converter::InputItem(const Value& value, const std::string& path) {
       break;
   }
   ir::Value* param = graph_.NewValue(std::move(type), path);
+  if (input_.untrusted_inputs.count(path)) origins_[param].untrusted = true;
   graph_.main.params.push_back(param);
   return Leaf(param);
 }

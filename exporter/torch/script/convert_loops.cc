@@ -65,13 +65,7 @@ bool Converter::Unroll(const JitNode* node, std::vector<ItemRef>* state, ItemRef
     contexts_ = outer;
     if (*raised) return false;
     *condition = At(body->outputs()[0]);
-    for (size_t i = 0; i < state->size(); ++i) {
-      (*state)[i] = At(body->outputs()[i + 1]);
-      if (untrusted_values_.count(body->outputs()[i + 1])) {
-        untrusted_values_.insert(body->inputs()[i + 1]);
-        untrusted_values_.insert(node->outputs()[i]);
-      }
-    }
+    for (size_t i = 0; i < state->size(); ++i) (*state)[i] = At(body->outputs()[i + 1]);
     ++*iteration;
   }
 }
@@ -168,7 +162,7 @@ void Converter::AddLoopParams(const JitNode* node, const std::vector<int>& insid
   for (size_t i = 0; i < plan.state.size(); ++i) {
     const ItemRef& initial = plan.state[i];
     const ir::Type seen =
-        typing_.TypeOf(body->inputs()[i + 1], inside, Typing::Hints(), false);
+        typing_.TypeOf(body->inputs()[i + 1], inside, Typing::Hints(), {});
     const ItemRef param = plan.invariant.count(i) || initial->is_none()
                               ? initial
                               : LoopParam(initial, seen, plan, attempt);
@@ -199,6 +193,7 @@ bool Converter::TryLoop(const JitNode* node, const std::vector<int>& inside, int
   ir::Value* index = graph_.NewValue(ir::Type::Scalar(ir::Type::Kind::kInt), "i");
   attempt->head.params.push_back(index);
   AddLoopParams(node, inside, plan, attempt);
+  NoteParams(node, *attempt);
   const std::vector<int> outer = std::exchange(contexts_, inside);
   const auto set_slots = [&](const std::vector<ItemRef>& items) {
     for (size_t s = 0; s < items.size(); ++s) SetSlot(plan.slots[s], items[s]);
@@ -224,6 +219,7 @@ bool Converter::TryLoop(const JitNode* node, const std::vector<int>& inside, int
   }
   NoteShared(node, plan, attempt);
   restore();
+  if (DoubtsMore(node, plan, *attempt)) return false;
   for (size_t s = 0; s < plan.slots.size(); ++s) {
     if (attempt->slot_results[s] != nullptr) continue;
     MakeValue(node, plan.slots[s].holder);
@@ -357,7 +353,6 @@ void Converter::EmitLoop(const JitNode* node, const ItemRef& condition, int64_t 
       if (known) output = Leaf(*known);
     }
     Define(node->outputs()[i], std::move(output));
-    if (Untrusted(node)) untrusted_values_.insert(node->outputs()[i]);
   }
   for (size_t s = 0; s < plan.slots.size(); ++s) {
     SetSlot(plan.slots[s],

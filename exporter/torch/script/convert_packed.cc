@@ -250,9 +250,9 @@ ItemRef Converter::ForList(const JitNode* node, size_t index, const ItemRef& ite
     return item;  // a place
   const c10::TypePtr element = type->getElementType(), given = node->input(index)->type();
   ir::Type form =
-      JoinTypes(list->value()->type, typing_.TypeOf(node->input(0), contexts_, {}, false));
+      JoinTypes(list->value()->type, typing_.TypeOf(node->input(0), contexts_, {}, {}));
   if (node->outputs().size() == 1 && node->output()->type()->kind() == c10::TypeKind::ListType) {
-    form = JoinTypes(form, typing_.TypeOf(node->output(), contexts_, {}, false));
+    form = JoinTypes(form, typing_.TypeOf(node->output(), contexts_, {}, {}));
   }
   const ir::Type holds = form.is_list() ? form.elements[0] : ir::Type();
   ItemRef packed;
@@ -276,11 +276,11 @@ ItemRef Converter::ForList(const JitNode* node, size_t index, const ItemRef& ite
   return packed;
 }
 
-ir::Type Converter::TakenType(const JitNode* node, const JitValue* output, const ir::Type& list,
-                              ir::Type seen) {
+ir::Type Converter::TakenType(const JitValue* output, const ir::Type& list,
+                              const std::vector<bool>& unknown, ir::Type seen) {
   ir::Type item = list.elements[0];
   if (item.kind == ir::Type::Kind::kUnknown) {
-    item = typing_.ItemType(output, contexts_, Untrusted(node));
+    item = typing_.ItemType(output, contexts_, unknown);
   }
   const bool list_as_it_is = output->type()->kind() == c10::TypeKind::ListType && !item.is_tensor();
   return list_as_it_is ? seen : item;

@@ -120,6 +120,7 @@ Conversion Converter::Run() {
     return none;
   }
   AddOutputs();
+  DropVagueSymbols();
   graph_.main.nodes.insert(graph_.main.nodes.begin(), std::make_move_iterator(prologue_.begin()),
                            std::make_move_iterator(prologue_.end()));
   FinishWeights();
@@ -128,7 +129,9 @@ Conversion Converter::Run() {
 
 bool Converter::ConvertBlock(const JitBlock* block) {
   for (const JitNode* node : block->nodes()) {
+    const size_t first = block_->nodes.size();
     if (ConvertNode(node)) return true;
+    NoteOrigins(node, first);
   }
   return false;
 }
@@ -340,7 +343,7 @@ void Converter::JoinItem(const ItemRef& list, const ItemRef& item) const {
 // Names the sizes (or the number) that this node takes from values.
 void Converter::AddDataSymbols(const JitNode* node) {
   std::vector<int64_t> sizes;
-  const bool number = point_nodes_.count(node) > 0 && ReadsNumber(node);
+  const bool number = points_.count({node, std::nullopt}) > 0 && ReadsNumber(node);
   bool data_dependent = number;
   if (node->outputs().empty()) return;
   const std::vector<Observed> seen = typing_.Seen(node->output(0), contexts_);
@@ -366,13 +369,7 @@ void Converter::AddDataSymbols(const JitNode* node) {
   }
   if (!data_dependent) return;
   if (!number) AddPoint(node, DynamicPoint::Kind::kSize);
-  const auto known = symbols_.find({node, contexts_});
-  if (known != symbols_.end()) return;
-  std::string name = absl::StrCat("u", symbols_.size());
-  while (typing_.bindings().front().count(name)) absl::StrAppend(&name, "_");
-  if (!typing_.AddSymbol(name, sizes)) return;
-  symbols_[{node, contexts_}] = name;
-  graph_.symbols[name] = ir::SymbolInfo{.example = sizes[0], .data_dependent = true};
+  AddSymbol(node, std::nullopt, sizes);
 }
 
 // Axes that had equal sizes in every run, as the program may want them, but have two names: a size of
@@ -402,33 +399,35 @@ void Converter::TellTwinsApart(const ir::Node& node, ir::Type* type) const {
 }
 
 void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
-  const bool untrusted = Untrusted(node);
+  AddMovedSymbols(node, *emitted);
   const auto* schema = node->maybeSchema();
   std::vector<std::pair<const JitValue*, ir::Value*>> made;
   for (const JitValue* output : node->outputs()) {
     std::vector<DimHints> hints;
-    const auto symbol = symbols_.find({node, contexts_});
     const Typing::Hints hints_of = [&](size_t axis) {
       // The rank is known only now; all results of a node share its hints.
       if (hints.size() <= axis) hints = HintsFor(*emitted, std::max(axis + 1, hints.size()));
       DimHints own = hints[axis];
-      if (symbol != symbols_.end()) own.derived.insert(own.derived.begin(), ir::Dim::Symbol(symbol->second));
+      AddSymbolHints(node, axis, &own);
       return own;
     };
-    const std::vector<Observed> seen = typing_.Seen(output, contexts_);
     size_t rank = 0;
-    for (const Observed& o : seen) rank = std::max(rank, o.sizes ? o.sizes->size() : 0);
+    for (const Observed& o : typing_.Seen(output, contexts_)) {
+      rank = std::max(rank, o.sizes ? o.sizes->size() : 0);
+    }
     if (rank > 0 && input_.runs->size() > 1) hints = HintsFor(*emitted, rank);
-    ir::Type type = typing_.TypeOf(output, contexts_,
-                                   input_.runs->size() > 1 ? hints_of : Typing::Hints(), untrusted);
+    const DecidedSizes doubted = DoubtedSizes(node, *emitted, output);
+    FindUnmoved(node, *emitted, output, doubted);
+    ir::Type type =
+        typing_.TypeOf(output, contexts_, input_.runs->size() > 1 ? hints_of : Typing::Hints(),
+                       doubted.axes);
     TellTwinsApart(*emitted, &type);
     if (const ir::Type* list = FirstList(*emitted); list && HoldsPacked(node->input(0)->type())) {
       if (*output->type() == *node->input(0)->type()) type = JoinTypes(type, *list);
-      if (TakesItem(node)) type = TakenType(node, output, *list, std::move(type));
+      if (TakesItem(node)) type = TakenType(output, *list, doubted.axes, std::move(type));
     }
     made.emplace_back(output, graph_.NewValue(std::move(type), NameOf(output)));
     emitted->outputs.push_back(made.back().second);
-    if (untrusted) untrusted_values_.insert(output);
   }
   for (size_t i = 0; i < made.size(); ++i) {
     const auto& [output, value] = made[i];
@@ -449,17 +448,15 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
       continue;
     }
     const std::vector<Observed> seen = typing_.Seen(output, contexts_);
-    const bool fixed = value->type.is_list() && !TakesDynamicList(node) &&
-                       std::all_of(seen.begin(), seen.end(), [&](const Observed& o) {
-                         return o.kind == ir::Type::Kind::kList && !o.length_varies &&
-                                o.elements.size() == seen[0].elements.size();
-                       });
-    Define(output, Unpacked(node, value, fixed && !untrusted ? seen[0].elements.size() : 0));
+    const bool fixed = value->type.is_list() && HasFixedLength(node, *emitted, output);
+    Define(output, Unpacked(node, value, fixed ? seen[0].elements.size() : 0,
+                            DoubtedSizes(node, *emitted, output).axes));
   }
 }
 
 // The value, taken apart where it is a tuple or a list of tensors of a fixed length.
-ItemRef Converter::Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length) {
+ItemRef Converter::Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length,
+                            const std::vector<bool>& unknown) {
   const bool tuple = value->type.kind == ir::Type::Kind::kTuple;
   const bool list = value->type.is_list() && value->type.elements[0].is_tensor() &&
                     fixed_length > 0;
@@ -473,8 +470,8 @@ ItemRef Converter::Unpacked(const JitNode* origin, ir::Value* value, size_t fixe
     ir::Value* part = graph_.NewValue(value->type.elements[tuple ? i : 0]);
     unpack->outputs.push_back(part);
   }
-  if (list && origin->outputs().size() == 1 && !Untrusted(origin)) {
-    const std::vector<ir::Type> types = typing_.ItemTypes(origin->output(0), contexts_);
+  if (list && origin->outputs().size() == 1) {
+    const std::vector<ir::Type> types = typing_.ItemTypes(origin->output(0), contexts_, unknown);
     for (size_t i = 0; i < types.size() && i < count; ++i) unpack->outputs[i]->type = types[i];
   }
   for (ir::Value* part : unpack->outputs) whole->content.items.push_back(Leaf(part));
@@ -490,15 +487,10 @@ bool Converter::TakesDynamicList(const JitNode* node) {
   });
 }
 
-bool Converter::Untrusted(const JitNode* node) const {
-  if (input_.untrusted.count(node)) return true;
-  return std::any_of(node->inputs().begin(), node->inputs().end(), [&](const JitValue* input) {
-    return untrusted_values_.count(input) > 0;
-  });
-}
-
-void Converter::AddPoint(const JitNode* node, DynamicPoint::Kind kind) {
-  if (point_nodes_.insert(node).second) result_.points.push_back({node, kind});
+void Converter::AddPoint(const JitNode* node, DynamicPoint::Kind kind,
+                         std::optional<int64_t> axis, bool axes_alone) {
+  if (!points_.insert({node, axis}).second) return;
+  result_.points.push_back({node, kind, axis, axes_alone});
 }
 
 absl::Status Converter::Error(const JitNode* node, const std::string& message) const {

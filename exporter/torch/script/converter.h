@@ -21,6 +21,7 @@
 #include "exporter/torch/script/item.h"
 #include "exporter/torch/script/program.h"
 #include "exporter/torch/script/shared_containers.h"
+#include "exporter/torch/script/size_arguments.h"
 #include "exporter/torch/script/typing.h"
 #include "exporter/torch/script/weight_table.h"
 #include "exporter/torch/values/arguments.h"
@@ -32,6 +33,12 @@ struct DynamicPoint {
   enum class Kind { kSize, kNumber, kCondition, kLoop };
   const torch::jit::Node* node;
   Kind kind;
+  // kSize: the axis of its results that is to be moved; nullopt: the one that values decide
+  // (DataDependentAxis).
+  std::optional<int64_t> axis;
+  // Axes of the inputs decide it alone, which the runs move by themselves: where nothing else can, the
+  // runs are believed.
+  bool axes_alone = false;
 };
 
 struct Conversion {
@@ -52,8 +59,11 @@ struct ConvertInput {
   std::set<const torch::jit::Node*> untrusted;
   // Branches and loops that no other form is known for.
   std::set<const torch::jit::Node*> as_it_is;
-  // Inputs a number or axis of which could not be varied.
+  // Paths of inputs that could not be varied, or an axis of which could not.
   std::set<std::string> untrusted_inputs;
+  // What was varied where no value asked for it: numbers, and axes of results.
+  std::set<const torch::jit::Node*> moved_numbers;
+  std::map<const torch::jit::Node*, std::set<int64_t>> moved_axes;
 };
 
 // Converts the whole program. Errors name the operator and the source line.
@@ -150,7 +160,8 @@ class Converter {
   ir::Value* EmitScalar(const JitNode* origin, std::string op, std::vector<ir::NamedArg> args,
                         ir::Type::Kind kind);
   ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
-  ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length);
+  ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length,
+                   const std::vector<bool>& unknown);
   void TellTwinsApart(const ir::Node& node, ir::Type* type) const;
   void JoinItem(const ItemRef& list, const ItemRef& item) const;
   void AddDataSymbols(const JitNode* node);
@@ -327,8 +338,8 @@ class Converter {
   ItemRef ForList(const JitNode* node, size_t index, const ItemRef& item);
   // The type of a result that the node takes out of a list.
   // `seen`: as the runs saw it.
-  ir::Type TakenType(const JitNode* node, const JitValue* output, const ir::Type& list,
-                     ir::Type seen);
+  ir::Type TakenType(const JitValue* output, const ir::Type& list,
+                     const std::vector<bool>& unknown, ir::Type seen);
   std::string ListOperator(const JitNode* node, std::string op) const;
 
   // convert_texts.cc: strings that the run chooses among those known here, by their numbers.
@@ -369,9 +380,44 @@ class Converter {
   ir::Value* ListValue(const JitNode* origin, const ItemRef& item,
                        const ir::Type& form = ir::Type());
   ItemRef Attribute(const ItemRef& object, const std::string& name);
-  void AddPoint(const JitNode* node, DynamicPoint::Kind kind);
+  void AddPoint(const JitNode* node, DynamicPoint::Kind kind,
+                std::optional<int64_t> axis = std::nullopt, bool axes_alone = false);
   bool TakesDynamicList(const JitNode* node);
-  bool Untrusted(const JitNode* node) const;
+
+  // convert_sizes.cc: what sizes and numbers follow from, and whether the runs show it.
+  // True for a number that numbers among the inputs or data may decide: a size that follows from it
+  // may be another one although it was the same in all runs.
+  bool IsFree(const ir::Value& value) const;
+  // True for a tensor or list whose sizes follow from such numbers.
+  bool HasFreeSizes(const ir::Value& value) const;
+  // True where no size that follows from the value is taken from the runs.
+  bool IsUntrusted(const ir::Value& value) const;
+  bool AnyUntrusted(const ItemRef& item) const;
+  // What no run moved of the results of a node, though it may move, is a point.
+  void FindUnmoved(const JitNode* node, const ir::Node& emitted, const JitValue* output,
+                   const DecidedSizes& doubted);
+  // Of a result, what follows from what is untrusted.
+  DecidedSizes DoubtedSizes(const JitNode* node, const ir::Node& emitted,
+                            const JitValue* output) const;
+  bool IsUnmovedNumber(const JitNode* node, const ir::Node& emitted, const JitValue* output);
+  bool TakesWindow(const JitNode* node);
+  bool HasFixedLength(const JitNode* node, const ir::Node& emitted, const JitValue* output);
+  void AddMovedSymbols(const JitNode* node, const ir::Node& emitted);
+  // Takes the names of sizes back that perhaps nothing decides.
+  void DropVagueSymbols();
+  // Names what `node` gave, one number a run; false if that is not one number in each or never moves.
+  bool AddSymbol(const JitNode* node, std::optional<int64_t> axis,
+                 const std::vector<int64_t>& sizes);
+  // The names of a result's sizes along `axis` first: they explain it best.
+  void AddSymbolHints(const JitNode* node, size_t axis, DimHints* hints) const;
+  // Of all nodes from `first` on in this block, which come from `node`.
+  void NoteOrigins(const JitNode* node, size_t first);
+  void NoteOrigin(const JitNode* node, const ir::Node& emitted);
+  void NoteInnerOrigin(const JitNode* node, const ir::Node& emitted);
+  bool FollowsAxes(const JitNode* node, const ir::Node& emitted) const;
+  void NoteParams(const JitNode* node, const LoopAttempt& attempt);
+  // True if the body makes something untrusted of what it was not; the attempt is void then.
+  bool DoubtsMore(const JitNode* node, const LoopPlan& plan, const LoopAttempt& attempt);
   // Notes results that numbers alone decide (`NumToTensor(x.size(0)) * 2`): no data is in them.
   void NoteDerived(const JitNode* node);
   bool IsDerived(const JitValue* value) const;
@@ -395,12 +441,21 @@ class Converter {
   std::map<const ir::Value*, bool> decided_;  // conditions of the branches that we are in
   std::vector<int> contexts_ = {0};
   std::vector<std::string> texts_;  // by their numbers
-  std::map<std::pair<const JitNode*, std::vector<int>>, std::string> symbols_;
-  std::set<const JitNode*> point_nodes_;
+  // Names of what a node gives in some iterations, by its axis; of the number, or the size that values
+  // decide: nullopt.
+  std::map<std::tuple<const JitNode*, std::vector<int>, std::optional<int64_t>>, std::string> symbols_;
+  std::set<std::pair<const JitNode*, std::optional<int64_t>>> points_;
   std::set<std::pair<const JitNode*, std::string>> warned_;  // blocks may be converted repeatedly
   // Each axis that was as large as others in every run, with those and itself.
   std::map<std::string, std::set<std::string>> twins_;
-  std::set<const JitValue*> untrusted_values_;
+  struct Origin {
+    bool untrusted = false;
+    bool axes_alone = false;  // a number that follows from the inputs' axes and constants alone
+    bool free_sizes = false;  // a tensor or list: not so its sizes
+  };
+  std::unordered_map<const ir::Value*, Origin> origins_;
+  std::set<std::string> vague_symbols_;
+  std::set<const JitNode*> doubted_loops_;  // all that they carry is untrusted
   std::set<const JitValue*> derived_;
   std::unique_ptr<torch::jit::AliasDb> aliases_;  // null: the program writes nothing in place
   // What an operator returned that wrote to its first argument: the item that it wrote to.

@@ -310,6 +310,10 @@ class Interpreter::Execution {
                std::vector<c10::IValue>* outputs) {
     const auto axis = DataDependentAxis(node, inputs);
     if (axis) record_->data_axes[node] = *axis;
+    if (const auto resized = options_.perturbation.resized.find(node);
+        resized != options_.perturbation.resized.end()) {
+      for (const auto& [at, change] : resized->second) ResizeResults(node, at, change, outputs);
+    }
     const auto delta = options_.perturbation.deltas.find(node);
     if (delta == options_.perturbation.deltas.end()) return;
     if (axis) return ResizeResults(node, *axis, delta->second, outputs);

@@ -46,8 +46,10 @@ class Contexts {
 struct Perturbation {
   std::map<const torch::jit::Node*, int64_t> deltas;  // added to a size or an integer
   std::set<const torch::jit::Node*> flipped;          // conditions inverted
+  // Added to sizes of a node's results, by axis.
+  std::map<const torch::jit::Node*, std::map<int64_t, int64_t>> resized;
 
-  bool empty() const { return deltas.empty() && flipped.empty(); }
+  bool empty() const { return deltas.empty() && flipped.empty() && resized.empty(); }
 };
 
 struct RunRecord {

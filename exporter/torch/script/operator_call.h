@@ -31,8 +31,8 @@ std::vector<c10::IValue> CallOperator(const torch::jit::Node* node,
 // The value with all its tensors on the meta device, containers copied.
 c10::IValue ToMeta(const c10::IValue& value);
 
-// Makes results of which values decide the size along `axis` (DataDependentAxis) longer by `delta`
-// there, or shorter: other results that the operator may have. Tensors without that axis stay.
+// Makes results of which values decide the size along `axis` longer by `delta` there, or shorter:
+// other results that the operator may have. Tensors without that axis stay.
 void ResizeResults(const torch::jit::Node* node, int64_t axis, int64_t delta,
                    std::vector<c10::IValue>* results);
 

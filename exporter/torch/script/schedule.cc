@@ -3,6 +3,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -24,10 +25,13 @@ constexpr double kMaxElements = 1 << 26;
 
 void ForEachNumber(Value* value, const std::string& path,
                    const std::function<void(Value*, const std::string&)>& visit) {
-  if (value->kind == Value::Kind::kInt) visit(value, path);
+  if (value->kind == Value::Kind::kInt || value->kind == Value::Kind::kFloat) visit(value, path);
   for (size_t i = 0; i < value->elements.size(); ++i) {
-    const std::string part =
-        value->kind == Value::Kind::kDict ? value->keys[i].text : absl::StrCat(i);
+    std::string part = absl::StrCat(i);
+    if (value->kind == Value::Kind::kDict) {
+      const Value& key = value->keys[i];
+      part = key.kind == Value::Kind::kInt ? absl::StrCat(key.integer) : key.text;
+    }
     ForEachNumber(&value->elements[i], absl::StrCat(path, ".", part), visit);
   }
 }
@@ -110,6 +114,20 @@ bool SameForms(const RunRecord& a, const RunRecord& b) {
   });
 }
 
+// The number that the node gave, or the size of its result along the point's axis.
+int64_t LargestSeen(const RunRecord& record, const DynamicPoint& point) {
+  int64_t largest = 0;
+  for (const auto& [at, seen] : record.values) {
+    if (point.node->outputs().empty() || at.second != point.node->output(0)) continue;
+    if (seen.number) largest = std::max(largest, *seen.number);
+    const auto axis = static_cast<size_t>(point.axis.value_or(0));
+    if (point.axis && seen.sizes && axis < seen.sizes->size()) {
+      largest = std::max(largest, (*seen.sizes)[axis]);
+    }
+  }
+  return largest;
+}
+
 bool AnyQuantized(const inputs::Inputs& inputs) {
   const auto tensors = inputs::TensorLeaves(inputs);
   return std::any_of(tensors.begin(), tensors.end(), [](const inputs::Leaf& leaf) {
@@ -135,7 +153,7 @@ inputs::Sizes Schedule::ExampleSizes() const {
 // One run, kept if it succeeds. Number inputs are raised by `number_deltas` and bound under their
 // path.
 std::optional<RunFailure> Schedule::RunAt(const Sizes& sizes, const Perturbation& perturbation,
-                                          const std::map<std::string, int64_t>& number_deltas) {
+                                          const Deltas& number_deltas) {
   auto bound = torch_values::BindArguments(
       program_->schema(),
       meta_ ? inputs::WithSizesAlone(inputs_, sizes) : inputs::WithSizes(inputs_, sizes));
@@ -145,8 +163,11 @@ std::optional<RunFailure> Schedule::RunAt(const Sizes& sizes, const Perturbation
   for (torch_values::BoundArgument& argument : *bound) {
     ForEachNumber(&argument.value, argument.name, [&](Value* number, const std::string& path) {
       const auto delta = number_deltas.find(path);
-      if (delta != number_deltas.end()) number->integer += delta->second;
-      if (number->integer >= 0 && inputs::IsSymbolName(path)) {
+      if (delta != number_deltas.end()) {
+        number->integer += std::llround(delta->second);
+        number->number += delta->second;
+      }
+      if (number->kind == Value::Kind::kInt && number->integer >= 0 && inputs::IsSymbolName(path)) {
         run.bindings.emplace(path, number->integer);
       }
     });
@@ -293,12 +314,15 @@ std::optional<inputs::Sizes> Schedule::Along(const std::string& symbol, int64_t 
 
 // Takes no size that follows from the inputs with this axis as known.
 void Schedule::Distrust(const std::string& symbol) {
-  for (const inputs::Argument& argument : inputs_.arguments) {
-    inputs::Inputs one{{argument}};
-    for (const inputs::Tensor* tensor : inputs::MutableTensors(&one)) {
-      for (const inputs::Axis& axis : tensor->axes) {
-        if (axis.symbol == symbol) untrusted_inputs_.insert(argument.name);
-      }
+  const auto bound = torch_values::BindArguments(program_->schema(), inputs_);
+  if (!bound.ok()) return;
+  inputs::Inputs named;
+  for (const torch_values::BoundArgument& argument : *bound) {
+    named.arguments.push_back({.name = argument.name, .value = argument.value});
+  }
+  for (const inputs::Leaf& leaf : inputs::TensorLeaves(named)) {
+    for (const inputs::Axis& axis : leaf.value->tensor.axes) {
+      if (axis.symbol == symbol) untrusted_inputs_.insert(leaf.path);
     }
   }
 }
@@ -373,30 +397,70 @@ void Schedule::RunSmaller(const std::string& symbol) {
   if (!restart_ && n > kFar) RunAlone(symbol, 2 * n);
 }
 
+std::vector<Schedule::NumberInput> Schedule::NumberInputs() const {
+  std::vector<NumberInput> numbers;
+  auto bound = torch_values::BindArguments(program_->schema(), inputs_);
+  if (!bound.ok()) return numbers;
+  for (torch_values::BoundArgument& argument : *bound) {
+    if (argument.is_default) continue;
+    ForEachNumber(&argument.value, argument.name, [&](Value* number, const std::string& path) {
+      const bool is_float = number->kind == Value::Kind::kFloat;
+      numbers.push_back(
+          {path, is_float ? number->number : static_cast<double>(number->integer), is_float});
+    });
+  }
+  return numbers;
+}
+
+// True if the program takes another number.
+bool Schedule::MoveAlone(const NumberInput& number) {
+  const auto moves = [&](double delta) {
+    return !restart_ && !RunAt(ExampleSizes(), {}, {{number.path, delta}});
+  };
+  const bool up = moves(1);
+  bool moved = ((!up || number.value > 1) && moves(-1)) || up;
+  // As far as the program lets it: what is halved, rounded or limited does not move at each step.
+  const double half = number.is_float ? number.value / 2 : std::trunc(number.value / 2);
+  for (const double delta : {-2.0, 2.0, 37.0, number.value, -half}) {
+    if (delta != 0 && number.value + delta > 0) moved = moves(delta) || moved;
+  }
+  return moved;
+}
+
+// The same, with another number or an axis at another size.
+bool Schedule::MoveCoupled(const NumberInput& number, const std::vector<NumberInput>& all) {
+  const double n = number.value;
+  const auto runs = [this](const Sizes& sizes, const Deltas& deltas) {
+    return !restart_ && !RunAt(sizes, {}, deltas);
+  };
+  for (const auto& [symbol, known] : symbols_) {
+    for (const double delta : {1.0, n}) {
+      const auto added = delta == 1 ? int64_t{1} : known.example;
+      const auto sizes = Along(symbol, known.example + added);
+      if (delta != 0 && sizes && runs(*sizes, {{number.path, delta}})) return true;
+    }
+  }
+  for (const NumberInput& other : all) {
+    if (other.path == number.path || other.is_float != number.is_float) continue;
+    const double m = other.value;
+    const auto both = [&](double delta, double other_delta) {
+      if (delta == 0 || n + delta < 0 || m + other_delta < 0) return false;
+      return runs(ExampleSizes(), {{number.path, delta}, {other.path, other_delta}});
+    };
+    if (both(m - n, n - m) || both(1, 1) || both(1, -1) || both(-1, 1)) return true;
+    if (std::fmod(m, 2) == 0 && both(n, -m / 2)) return true;
+    if (std::fmod(n, 2) == 0 && both(-n / 2, m)) return true;
+  }
+  return false;
+}
+
 // Numbers among the inputs are graph inputs: what follows from them must be seen to move.
 void Schedule::RunNumberInputs() {
-  std::vector<std::pair<std::string, int64_t>> numbers;
-  auto bound = torch_values::BindArguments(program_->schema(), inputs_);
-  if (!bound.ok()) return;
-  for (torch_values::BoundArgument& argument : *bound) {
-    ForEachNumber(&argument.value, argument.name,
-                  [&](Value* number, const std::string& path) {
-                    numbers.emplace_back(path, number->integer);
-                  });
-  }
-  for (const auto& [path, value] : numbers) {
-    const auto moves = [this, &path = path](int64_t delta) {
-      return !restart_ && !RunAt(ExampleSizes(), {}, {{path, delta}});
-    };
-    const bool up = moves(1);
-    const bool down = (!up || value > 1) && moves(-1);
+  const std::vector<NumberInput> numbers = NumberInputs();
+  for (const NumberInput& number : numbers) {
+    const bool moved = MoveAlone(number) || MoveCoupled(number, numbers);
     if (restart_) return;
-    if (!up && !down) untrusted_inputs_.insert(path);
-    // As far as the program lets it: what is halved, rounded or limited does not move at each step.
-    for (const int64_t delta : {-2, 2, 37}) {
-      if (value + delta > 0) moves(delta);
-    }
-    if (restart_) return;
+    if (!moved) untrusted_inputs_.insert(number.path);
   }
 }
 
@@ -423,35 +487,60 @@ absl::Status Schedule::RunSizes(diagnostics::Diagnostics* diagnostics) {
   }
 }
 
+// True if the program runs with another outcome of the node.
+bool Schedule::RunPoint(const DynamicPoint& point) {
+  if (point.kind == DynamicPoint::Kind::kCondition) {
+    Perturbation change;
+    change.flipped.insert(point.node);
+    if (RunAt(ExampleSizes(), change, {})) return false;
+    all_points_.flipped.insert(point.node);
+    return true;
+  }
+  if (point.axis) moved_axes_[point.node].insert(*point.axis);
+  if (point.kind == DynamicPoint::Kind::kNumber) moved_numbers_.insert(point.node);
+  const auto place = [&](Perturbation* change) -> int64_t& {
+    return point.axis ? change->resized[point.node][*point.axis] : change->deltas[point.node];
+  };
+  int64_t works = 0;
+  const auto moves = [&](int64_t delta) {
+    Perturbation change;
+    place(&change) = delta;
+    if (!RunAt(ExampleSizes(), change, {}) && works == 0) works = delta;
+  };
+  moves(1);
+  if (works == 0 || point.kind != DynamicPoint::Kind::kLoop) moves(-1);
+  // What must be a multiple of something.
+  if (const int64_t seen = LargestSeen(runs_.front().record, point); works == 0 && seen > 1) {
+    moves(seen);
+  }
+  if (works == 0) return false;
+  const size_t others = all_points_.deltas.size() + all_points_.resized.size();
+  place(&all_points_) = works * (2 * static_cast<int64_t>(others) + 3);
+  return true;
+}
+
 bool Schedule::RunPoints(const std::vector<DynamicPoint>& points) {
   bool any = false;
   for (const DynamicPoint& point : points) {
-    if (!seen_points_.insert(point.node).second) continue;
+    if (!seen_points_.insert({point.node, point.axis}).second) continue;
     any = true;
-    bool done = false;
-    for (const int64_t delta : {1, -1}) {
-      Perturbation change;
-      if (point.kind == DynamicPoint::Kind::kCondition) {
-        change.flipped.insert(point.node);
-      } else {
-        change.deltas[point.node] = delta;
-      }
-      done = !RunAt(ExampleSizes(), change, {});
-      if (done) {
-        all_points_.flipped.merge(change.flipped);
-        const int64_t odd = 2 * static_cast<int64_t>(all_points_.deltas.size()) + 3;
-        for (const auto& [node, unused] : change.deltas) all_points_.deltas[node] = delta * odd;
-        break;
-      }
-      if (point.kind == DynamicPoint::Kind::kCondition) break;
-    }
-    if (!done) untrusted_.insert(point.node);
+    if (!RunPoint(point) && !point.axes_alone) untrusted_.insert(point.node);
   }
   if (any) {
     // All at once: a fit that holds for each alone may not hold for all.
     RunAt(all_moved_.empty() ? ExampleSizes() : all_moved_, all_points_, {});
   }
   restart_ = false;
+  return any;
+}
+
+bool Schedule::DistrustPoints(const std::vector<DynamicPoint>& points) {
+  bool any = false;
+  for (const DynamicPoint& point : points) {
+    if (!point.axes_alone && seen_points_.insert({point.node, point.axis}).second) {
+      any = untrusted_.insert(point.node).second || any;
+    }
+  }
   return any;
 }
 

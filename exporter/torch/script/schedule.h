@@ -8,8 +8,10 @@
 // 4. with each axis alone at a smaller size, for what only a small axis moves (x[:4]): 2, N/2 or N-1,
 //    the first at which the program runs and its values keep their ranks and lengths; if it is
 //    neither of the first two, at twice its size as well, so that coarse steps are seen;
-// 5. for each node whose outcome values decide, with that outcome changed: a size or number one
-//    larger, a condition inverted, an iteration more.
+// 5. with each number among the inputs at others, larger and smaller; if the program takes none,
+//    together with another number or an axis (the product of both is a size, or their sum);
+// 6. for each node whose outcome values or numbers decide, with that outcome changed: a size or number
+//    one larger and one smaller, a condition inverted, an iteration more.
 // On meta tensors until an operator needs a value, then all over again on real ones.
 #ifndef RULES_ONNX_EXPORTER_TORCH_SCRIPT_SCHEDULE_H_
 #define RULES_ONNX_EXPORTER_TORCH_SCRIPT_SCHEDULE_H_
@@ -19,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,12 +38,15 @@ class Schedule {
  public:
   Schedule(const ScriptProgram* program, inputs::Inputs inputs, bool allow_frozen_shapes);
 
-  // Runs 1 to 4. Errors: the program fails on the inputs; an axis is frozen, unless that is
+  // Runs 1 to 5. Errors: the program fails on the inputs; an axis is frozen, unless that is
   // allowed: then the axis is static from here on, with a warning.
   absl::Status RunSizes(diagnostics::Diagnostics* diagnostics);
 
-  // Run 5 for points that it was not done for yet. False if there are none.
+  // Run 6 for points that it was not done for yet. False if there are none.
   bool RunPoints(const std::vector<DynamicPoint>& points);
+  // Takes no size that follows from points that there were no runs for as known. False if there are
+  // none.
+  bool DistrustPoints(const std::vector<DynamicPoint>& points);
 
   const std::vector<Run>& runs() const { return runs_; }
   const Contexts& contexts() const { return contexts_; }
@@ -50,12 +56,24 @@ class Schedule {
   const std::map<std::string, inputs::SymbolSizes>& symbols() const { return symbols_; }
   const std::set<const torch::jit::Node*>& untrusted() const { return untrusted_; }
   const std::set<std::string>& untrusted_inputs() const { return untrusted_inputs_; }
+  const std::set<const torch::jit::Node*>& moved_numbers() const { return moved_numbers_; }
+  const std::map<const torch::jit::Node*, std::set<int64_t>>& moved_axes() const {
+    return moved_axes_;
+  }
 
  private:
   using Sizes = inputs::Sizes;
 
+  // Added to numbers among the inputs, by path.
+  using Deltas = std::map<std::string, double>;
+  struct NumberInput {
+    std::string path;
+    double value;
+    bool is_float;
+  };
+
   std::optional<RunFailure> RunAt(const Sizes& sizes, const Perturbation& perturbation,
-                                  const std::map<std::string, int64_t>& number_deltas);
+                                  const Deltas& number_deltas);
   absl::Status RunBase();
   absl::Status RunAxis(const std::string& symbol, diagnostics::Diagnostics* diagnostics);
   bool RunMoved(const std::string& symbol, const Sizes& sizes);
@@ -66,7 +84,11 @@ class Schedule {
   void RunAllMoved();
   bool RunAlone(const std::string& symbol, int64_t size);
   void RunSmaller(const std::string& symbol);
+  std::vector<NumberInput> NumberInputs() const;
   void RunNumberInputs();
+  bool MoveAlone(const NumberInput& number);
+  bool MoveCoupled(const NumberInput& number, const std::vector<NumberInput>& all);
+  bool RunPoint(const DynamicPoint& point);
   void Freeze(const std::string& symbol);
   std::string Explain(const RunFailure& failure) const;
   Sizes ExampleSizes() const;
@@ -83,7 +105,9 @@ class Schedule {
   std::vector<Run> runs_;
   Perturbation all_points_;
   Sizes all_moved_;
-  std::set<const torch::jit::Node*> seen_points_;
+  std::set<std::pair<const torch::jit::Node*, std::optional<int64_t>>> seen_points_;
+  std::set<const torch::jit::Node*> moved_numbers_;
+  std::map<const torch::jit::Node*, std::set<int64_t>> moved_axes_;
   std::set<const torch::jit::Node*> untrusted_;
   std::set<std::string> untrusted_inputs_;
 };

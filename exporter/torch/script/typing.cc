@@ -78,20 +78,21 @@ std::vector<Observed> Typing::Seen(const torch::jit::Value* value,
 }
 
 ir::Type Typing::TypeOf(const torch::jit::Value* value, const std::vector<int>& contexts,
-                        const Hints& hints, bool untrusted) const {
+                        const Hints& hints, const std::vector<bool>& unknown) const {
   const std::vector<Observed> seen = Seen(value, contexts);
   const bool reached = std::any_of(seen.begin(), seen.end(),
                                    [](const Observed& o) { return o.kind != Kind::kUnknown; });
-  return reached ? Build(seen, hints, untrusted, value->type()) : DeclaredType(value->type());
+  return reached ? Build(seen, hints, unknown, value->type()) : DeclaredType(value->type());
 }
 
 ir::Type Typing::ItemType(const torch::jit::Value* value, const std::vector<int>& contexts,
-                          bool untrusted) const {
-  return BuildItem(Seen(value, contexts), Hints(), untrusted, value->type(), /*lengths=*/true);
+                          const std::vector<bool>& unknown) const {
+  return BuildItem(Seen(value, contexts), Hints(), unknown, value->type(), /*lengths=*/true);
 }
 
 std::vector<ir::Type> Typing::ItemTypes(const torch::jit::Value* list,
-                                        const std::vector<int>& contexts) const {
+                                        const std::vector<int>& contexts,
+                                        const std::vector<bool>& unknown) const {
   const std::vector<Observed> seen = Seen(list, contexts);
   std::vector<ir::Type> types;
   for (size_t i = 0; i < seen[0].elements.size(); ++i) {
@@ -99,13 +100,13 @@ std::vector<ir::Type> Typing::ItemTypes(const torch::jit::Value* list,
     for (const Observed& o : seen) {
       item.push_back(i < o.elements.size() ? o.elements[i] : Observed());
     }
-    types.push_back(Build(item, Hints(), false, ElementOf(list->type())));
+    types.push_back(Build(item, Hints(), unknown, ElementOf(list->type())));
   }
   return types;
 }
 
 ir::Type Typing::BuildTensor(const std::vector<Observed>& seen, const Hints& hints,
-                             bool untrusted) const {
+                             const std::vector<bool>& unknown) const {
   const Observed* first = nullptr;
   bool same_rank = true, same_dtype = true, all_reached = true;
   for (const Observed& o : seen) {
@@ -121,7 +122,7 @@ ir::Type Typing::BuildTensor(const std::vector<Observed>& seen, const Hints& hin
   if (!same_rank) return ir::Type::Tensor(dtype, std::nullopt);
   ir::Shape shape;
   for (size_t axis = 0; axis < first->sizes->size(); ++axis) {
-    if (untrusted || !all_reached) {
+    if (!all_reached || (axis < unknown.size() && unknown[axis])) {
       shape.push_back(ir::Dim::Unknown());
       continue;
     }
@@ -132,18 +133,18 @@ ir::Type Typing::BuildTensor(const std::vector<Observed>& seen, const Hints& hin
   return ir::Type::Tensor(dtype, std::move(shape));
 }
 
-ir::Type Typing::Build(const std::vector<Observed>& seen, const Hints& hints, bool untrusted,
+ir::Type Typing::Build(const std::vector<Observed>& seen, const Hints& hints, const std::vector<bool>& unknown,
                        const c10::TypePtr& declared) const {
   Observed joined;
   for (const Observed& o : seen) joined.Join(o);
-  if (joined.kind == Kind::kTensor) return BuildTensor(seen, hints, untrusted);
+  if (joined.kind == Kind::kTensor) return BuildTensor(seen, hints, unknown);
   ir::Type type{.kind = joined.kind};
   if (joined.kind == Kind::kTuple) type.field_names = joined.field_names;
   type.class_name = joined.class_name;
   if (joined.kind == Kind::kOptional) {
     const auto optional = declared ? declared->cast<c10::OptionalType>() : nullptr;
     type.elements.push_back(
-        Build(Present(seen), hints, untrusted, optional ? optional->getElementType() : nullptr));
+        Build(Present(seen), hints, unknown, optional ? optional->getElementType() : nullptr));
     return type;
   }
   const auto tuple = declared ? declared->cast<c10::TupleType>() : nullptr;
@@ -164,8 +165,8 @@ ir::Type Typing::Build(const std::vector<Observed>& seen, const Hints& hints, bo
     }
     const c10::TypePtr item = ElementOf(declared);
     type.elements.push_back(joined.kind == Kind::kList && item
-                                ? BuildItem(element, hints, untrusted, item, joined.length_varies)
-                                : Build(element, hints, untrusted, part(i)));
+                                ? BuildItem(element, hints, unknown, item, joined.length_varies)
+                                : Build(element, hints, unknown, part(i)));
   }
   if (joined.kind == Kind::kList) {
     ir::Type element;
@@ -175,8 +176,9 @@ ir::Type Typing::Build(const std::vector<Observed>& seen, const Hints& hints, bo
   return type;
 }
 
-ir::Type Typing::BuildItem(const std::vector<Observed>& seen, const Hints& hints, bool untrusted,
-                           const c10::TypePtr& declared, bool lengths) const {
+ir::Type Typing::BuildItem(const std::vector<Observed>& seen, const Hints& hints,
+                           const std::vector<bool>& unknown, const c10::TypePtr& declared,
+                           bool lengths) const {
   Observed joined;
   for (const Observed& o : seen) joined.Join(o);
   if (const auto optional = declared->cast<c10::OptionalType>()) {
@@ -186,7 +188,7 @@ ir::Type Typing::BuildItem(const std::vector<Observed>& seen, const Hints& hints
                                  [](const Observed& o) { return o.kind != Kind::kUnknown; });
     if (!any) return DeclaredItem(declared);
     return FormOf(ir::Type::Tuple({ir::Type::Scalar(Kind::kBool),
-                                   BuildItem(present, hints, untrusted, inner, lengths)}),
+                                   BuildItem(present, hints, unknown, inner, lengths)}),
                   declared);
   }
   // One of the parts of all.
@@ -196,8 +198,8 @@ ir::Type Typing::BuildItem(const std::vector<Observed>& seen, const Hints& hints
     for (const Observed& o : seen) {
       column.push_back(i < (o.*parts).size() ? (o.*parts)[i] : Observed());
     }
-    return type ? BuildItem(column, hints, untrusted, type, lengths)
-                : Build(column, hints, untrusted, nullptr);
+    return type ? BuildItem(column, hints, unknown, type, lengths)
+                : Build(column, hints, unknown, nullptr);
   };
   std::vector<ir::Type> parts;
   switch (declared->kind()) {
@@ -238,7 +240,7 @@ ir::Type Typing::BuildItem(const std::vector<Observed>& seen, const Hints& hints
     }
     default: break;
   }
-  return Build(seen, hints, untrusted, declared);
+  return Build(seen, hints, unknown, declared);
 }
 
 bool IsPacked(const c10::TypePtr& type) {

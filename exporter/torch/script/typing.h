@@ -25,19 +25,20 @@ class Typing {
   explicit Typing(const std::vector<Run>* runs);
 
   // The type of `value` over the iterations `contexts`. What no run reached has the type that
-  // TorchScript declares. With `untrusted` no size is taken from the runs.
+  // TorchScript declares. Along the axes of `unknown`, of each tensor in it, no size is taken from the
+  // runs.
   ir::Type TypeOf(const torch::jit::Value* value, const std::vector<int>& contexts,
-                  const Hints& hints, bool untrusted) const;
+                  const Hints& hints, const std::vector<bool>& unknown) const;
   // The same of what was taken out of a list, in the form that it has there.
   ir::Type ItemType(const torch::jit::Value* value, const std::vector<int>& contexts,
-                    bool untrusted) const;
+                    const std::vector<bool>& unknown) const;
   // What each run saw; kUnknown where it did not get there.
   std::vector<Observed> Seen(const torch::jit::Value* value,
                              const std::vector<int>& contexts) const;
 
   // The types of a list's items, where every run saw the same number of them.
-  std::vector<ir::Type> ItemTypes(const torch::jit::Value* list,
-                                  const std::vector<int>& contexts) const;
+  std::vector<ir::Type> ItemTypes(const torch::jit::Value* list, const std::vector<int>& contexts,
+                                  const std::vector<bool>& unknown) const;
 
   // Names a size or number that values decide. `sizes` has one entry a run; -1: not known there.
   // False if it is not one number in each run, or the same number in all.
@@ -47,14 +48,15 @@ class Typing {
 
  private:
   // `declared` may be null.
-  ir::Type Build(const std::vector<Observed>& seen, const Hints& hints, bool untrusted,
-                 const c10::TypePtr& declared) const;
+  ir::Type Build(const std::vector<Observed>& seen, const Hints& hints,
+                 const std::vector<bool>& unknown, const c10::TypePtr& declared) const;
   // Of what a list holds. `lengths`: of a list of unknown length, where lists of one length are
   // tuples.
-  ir::Type BuildItem(const std::vector<Observed>& seen, const Hints& hints, bool untrusted,
-                     const c10::TypePtr& declared, bool lengths) const;
+  ir::Type BuildItem(const std::vector<Observed>& seen, const Hints& hints,
+                     const std::vector<bool>& unknown, const c10::TypePtr& declared,
+                     bool lengths) const;
   ir::Type BuildTensor(const std::vector<Observed>& seen, const Hints& hints,
-                       bool untrusted) const;
+                       const std::vector<bool>& unknown) const;
 
   const std::vector<Run>* runs_;
   std::vector<Bindings> bindings_;
