@@ -39,28 +39,32 @@ struct Axis {
   Val size;                        // the target, 0-d
   bool sized = false;              // by the program; else floor(size · factor)
   std::optional<double> factor;    // the coordinates', where it is given
+  Val factor_val;                  // the same, 0-d in float64, where only a run tells it
   std::optional<double> ratio;     // to / from, where it is known
   bool may_stay = false;           // where from == to, which the model will tell, factor is 1
+
+  bool has_factor() const { return factor || factor_val; }
 };
 
 // ---------------------------------------------------------------- arguments
 
 // `scale_factors` of the .vec overloads, or scales_d, scales_h, scales_w, scales of the others.
-std::vector<double> Factors(Op& op, int spatial) {
-  if (op.Has("scale_factors")) return op.Floats("scale_factors");
+Vals Factors(Op& op, int spatial) {
+  if (op.Has("scale_factors")) return op.Tensors("scale_factors");
   static constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
-  std::vector<double> factors;
+  Vals factors;
   for (int i = 3 - spatial; i < 3; ++i) {
     const char* name = spatial == 1 ? "scales" : kNames[i];
     if (!op.Has(name)) return {};
-    factors.push_back(op.Float(name));
+    factors.push_back(op.Tensor(name));
   }
   return factors;
 }
 
 // PyTorch's output size for a factor: floor(size · factor).
-Val ScaledSize(Builder& b, Val size, double factor) {
-  const Val scaled = b.Mul(b.Cast(size, DType::kFloat64), b.Scalar(factor, DType::kFloat64));
+Val ScaledSize(Builder& b, Val size, const Axis& axis) {
+  const Val factor = axis.factor ? b.Scalar(*axis.factor, DType::kFloat64) : axis.factor_val;
+  const Val scaled = b.Mul(b.Cast(size, DType::kFloat64), factor);
   return b.Cast(b.Unary("Floor", scaled), DType::kInt64);
 }
 
@@ -78,7 +82,7 @@ std::optional<double> RatioOf(const Axis& axis) {
 
 std::vector<Axis> ReadAxes(Op& op, Val x) {
   const int spatial = x.rank() - 2;
-  const std::vector<double> factors = Factors(op, spatial);
+  const Vals factors = Factors(op, spatial);
   const Vals sizes = op.Has("output_size") ? op.IntVals("output_size") : Vals();
   const auto fits = [&](size_t size) { return static_cast<int>(size) == spatial; };
   if (!op.Require(factors.empty() || fits(factors.size()), "the factors have another rank") ||
@@ -95,12 +99,13 @@ std::vector<Axis> ReadAxes(Op& op, Val x) {
       axis.to = (*op.OutShape())[axis.index];
     }
     axis.sized = !sizes.empty();
-    if (!factors.empty()) axis.factor = factors[i];
+    if (!factors.empty()) axis.factor = factors[i].float_value();
+    if (!factors.empty() && !axis.factor) axis.factor_val = op.b.Cast(factors[i], DType::kFloat64);
     axis.ratio = RatioOf(axis);
     if (axis.to.is_number()) {
       axis.size = op.b.Int(axis.to.value());
     } else {
-      axis.size = axis.sized ? sizes[i] : ScaledSize(op.b, op.b.Size(x, axis.index), factors[i]);
+      axis.size = axis.sized ? sizes[i] : ScaledSize(op.b, op.b.Size(x, axis.index), axis);
     }
   }
   return axes;
@@ -109,13 +114,13 @@ std::vector<Axis> ReadAxes(Op& op, Val x) {
 // Whether the size may stay as it is; but a size of 1, which more factors leave, needs no care.
 bool MayKeepSize(const Axis& axis) {
   if (axis.ratio) return axis.ratio == 1;
-  return axis.sized || (axis.factor > 1 && axis.factor < 1.5);
+  return axis.sized || axis.factor_val || (axis.factor > 1 && axis.factor < 1.5);
 }
 
 // PyTorch copies along an axis whose size stays as it is, whatever its factor.
 void CopyWhereSizesStay(std::vector<Axis>& axes) {
   for (Axis& axis : axes) {
-    if (!axis.factor || !MayKeepSize(axis)) continue;
+    if (!axis.has_factor() || !MayKeepSize(axis)) continue;
     if (axis.ratio) {
       axis.factor = 1;
     } else {
@@ -137,7 +142,7 @@ bool IsExactRatio(double ratio, bool from_centres) {
 }
 
 bool HasExactRatio(const Axis& axis, bool from_centres) {
-  return axis.ratio && axis.factor.value_or(*axis.ratio) == *axis.ratio &&
+  return axis.ratio && !axis.factor_val && axis.factor.value_or(*axis.ratio) == *axis.ratio &&
          IsExactRatio(*axis.ratio, from_centres);
 }
 
@@ -155,7 +160,7 @@ bool ScalesGiveSize(const Axis& axis) {
 
 // Whether the quotient of the sizes is the coordinates' factor.
 bool SizesGiveFactor(const Axis& axis) {
-  return !axis.factor || (axis.ratio && std::abs(*axis.ratio / *axis.factor - 1) < 1e-12);
+  return !axis.has_factor() || (axis.factor && axis.ratio && std::abs(*axis.ratio / *axis.factor - 1) < 1e-12);
 }
 
 // Inputs 1 to 3 of Resize: ROI, scales, sizes.
@@ -226,10 +231,16 @@ Val Resize(Builder& b, Val x, TargetInputs target, const Interpolation& how) {
 
 // ---------------------------------------------------------------- by Gather
 
+// 1 / factor, divided in float64 as PyTorch does.
+Expr Inverse(Expr like, Val factor) {
+  Builder& b = like.b();
+  return {b, b.Cast((1 / Expr(b, factor)).val(), like.val().dtype())};
+}
+
 // What one step in the result is in the source.
 Expr StepOf(const Axis& axis, Expr from, Expr to) {
-  if (!axis.factor) return from / to;
-  const Expr step = from.Number(1 / *axis.factor);
+  if (!axis.has_factor()) return from / to;
+  const Expr step = axis.factor ? from.Number(1 / *axis.factor) : Inverse(from, axis.factor_val);
   return axis.may_stay ? Select(from == to, 1, step) : step;
 }
 
@@ -298,7 +309,9 @@ Val InterpolateAlong(Builder& b, Val x, const Axis& axis, const Interpolation& h
   return Weighted(b, x, axis.index, taps.places, taps.weights);
 }
 
-bool Stays(const Axis& axis) { return axis.ratio == 1.0 && axis.factor.value_or(1) == 1; }
+bool Stays(const Axis& axis) {
+  return axis.ratio == 1.0 && !axis.factor_val && axis.factor.value_or(1) == 1;
+}
 
 Val InterpolateByGather(Op& op, Val x, const std::vector<Axis>& axes, const Interpolation& how) {
   Builder& b = op.b;

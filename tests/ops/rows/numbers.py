@@ -131,6 +131,15 @@ def coarse_parts(x: Tensor):
     return torch.stack(sums)
 
 
+def resized(x: Tensor, f: float):
+    y = F.interpolate(x, scale_factor=f)
+    return y, y.size(2), F.interpolate(x, scale_factor=f, mode="bilinear")
+
+
+def resized_by_list(x: Tensor, f: List[float]):
+    return F.interpolate(x, scale_factor=f, mode="nearest"), x * f[0]
+
+
 def unflattened(x: Tensor, n: List[int]):
     return x.unflatten(0, n) * 2
 
@@ -170,6 +179,10 @@ ROWS = [
     Case("chosen_size", chosen_size, [X, held(1)], more=[[X, held(144)]], since=11, modes=SCRIPT),
     Case("part_in_a_loop", part_in_a_loop, [X, held(13)], more=[[X, held(2)], [X, held(3)], [X, held(5)]],
          since=10, modes=SCRIPT),
+    Case("resized", resized, [T("f32", 1, 2, 4, 3, H=2), 2.0],
+         more=[[T("f32", 1, 2, 4, 3, H=2), f] for f in (1.5, 3.0, 1.0, 0.6)], modes=SCRIPT),
+    Case("resized_by_list", resized_by_list, [T("f32", 1, 2, 4, 3), [3.0, 2.0]],
+         more=[[T("f32", 1, 2, 4, 3), [2.0, 1.4]]], modes=SCRIPT),
     Case("unflattened", unflattened, [M, [3, 2]], more=[[M, [2, 3]], [M, [6, 1]]], modes=SCRIPT),
     Case("coarse_axis", coarse_axis, [T("f32", 4, N=0)], second={"N": 1200}, modes=SCRIPT),
     Case("coarse_parts", coarse_parts, [T("f32", 4, N=0)], second={"N": 1200}, since=11, modes=SCRIPT),
