@@ -17,6 +17,7 @@ struct CaptureOptions {
   Training training = Training::kEval;
   bool do_constant_folding = true;   // false: no conv+bn folding, no folding of weights
   bool allow_frozen_shapes = false;
+  bool state_outputs = false;  // the final state of changed buffers is an output
   std::vector<std::string> input_names;   // renames the first inputs, then weights, in order
 };
 

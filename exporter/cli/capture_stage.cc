@@ -35,7 +35,8 @@ absl::StatusOr<capture::Program> ReadExportedProgram(const Options& options,
         " is an ExportedProgram, which holds the mode that its module was exported in"));
   }
   absl::StatusOr<capture::Program> program =
-      pt2::ReadExportedProgram(options.model, {}, diagnostics);
+      pt2::ReadExportedProgram(
+          options.model, {.model = "", .state_outputs = options.state_outputs}, diagnostics);
   if (!program.ok() || diagnostics->has_errors()) return program;
   absl::Status status = NameByFile(options.model, &*program, diagnostics);
   if (!status.ok()) return status;
@@ -55,6 +56,7 @@ absl::Status CaptureExportedProgram(const Options& options, const capture::Captu
       options.training == "preserve" ? capture::Training::kPreserve : capture::Training::kEval;
   capture_options.do_constant_folding = options.do_constant_folding;
   capture_options.allow_frozen_shapes = options.allow_frozen_shapes;
+  capture_options.state_outputs = options.state_outputs;
   capture_options.input_names = options.input_names;
   return capture::FinishCapture(*std::move(program), capture_options, paths, diagnostics);
 }

@@ -40,6 +40,9 @@ std::vector<OptionRow> MakeTable() {
        "Computes constant parts of the graph, and folds batch normalization into convolutions."},
       {"allow_frozen_shapes", &Options::allow_frozen_shapes, kCaptureStage, program, 0,
        "Sizes that the program froze are warnings instead of errors."},
+      {"state_outputs", &Options::state_outputs, kCaptureStage, capture | kPrint, 0,
+       "True: what each buffer is after the call, where the program changes it, is an output too, "
+       "final_state.NAME."},
       {"torch_libraries", &Options::torch_libraries, kInputStage, program, 0,
        "Shared objects that register operators with PyTorch, for a TorchScript program that uses "
        "them, and to run a program of either kind. Repeats.", {}, "torch_library"},

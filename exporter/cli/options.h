@@ -45,6 +45,7 @@ struct Options {
   std::string training = "eval";
   bool do_constant_folding = true;
   bool allow_frozen_shapes = false;
+  bool state_outputs = false;
   Repeated torch_libraries;
 
   // What only the ONNX model depends on.

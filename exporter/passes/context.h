@@ -21,6 +21,8 @@ struct Context {
   ir::DebugInfo* debug;
   diagnostics::Diagnostics* diagnostics;
   Schemas schemas;
+  // Buffers that the program changes are outputs as well: "final_state." and their names.
+  bool state_outputs = false;
 
   // Adds a problem with the node's operator, scope and place.
   void Report(diagnostics::Severity severity, absl::string_view id, const ir::Node& node,

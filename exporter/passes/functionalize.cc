@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/ir/unique_names.h"
 #include "absl/strings/string_view.h"
 #include "exporter/passes/functionalizer.h"
 #include "exporter/passes/twins.h"
@@ -179,8 +180,9 @@ void Functionalizer::Run() {
   const ir::Node end;
   VisitBlock(&graph->main, [&] {
     for (ir::Arg& result : graph->main.results) result = Read(result, end);
+    if (context_->state_outputs) ReturnChanges(end);
   });
-  WarnOfLostChanges();
+  if (!context_->state_outputs) WarnOfLostChanges();
 }
 
 // ---- names ----
@@ -434,6 +436,17 @@ void Functionalizer::WarnOfLostChanges() {
                      absl::StrCat(writer->op, " changes '", root->weight->name,
                                   "': later reads of the same call see the change, but the "
                                   "final state is no output of the model"));
+  }
+}
+
+void Functionalizer::ReturnChanges(const ir::Node& end) {
+  ir::Graph* graph = context_->graph;
+  ir::UniqueNames names;
+  for (const ir::Value* input : graph->main.params) names.Take(input->name);
+  for (const std::string& name : graph->output_names) names.Take(name);
+  for (const auto& [root, writer] : changed_weights_) {
+    graph->main.results.push_back(Read(root->weight->value, end));
+    graph->output_names.push_back(names.Make(absl::StrCat("final_state.", root->weight->name)));
   }
 }
 

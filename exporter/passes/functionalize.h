@@ -19,7 +19,7 @@ namespace rules_onnx::passes {
 // Reported as errors, with operator, scope and place: operators whose write has no functional
 // form (id "write-not-expressible"), and reads after a write where the program alone does not
 // say whether both share memory ("ambiguous-alias"). As warnings: changed buffers
-// ("buffer-changed"), whose final state is no output.
+// ("buffer-changed"), whose final state is no output unless Context::state_outputs says so.
 void Functionalize(Context* context);
 
 }  // namespace rules_onnx::passes

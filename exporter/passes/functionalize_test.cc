@@ -641,6 +641,28 @@ output y0 = %8
 )");
 }
 
+TEST(FunctionalizeTest, FinalStatesOfBuffersAreOutputsWhereAskedFor) {
+  const auto functional = [](bool asked) {
+    Program p;
+    ir::Value* count = p.Weight("count", "float32[2]");
+    p.Weight("other", "float32[2]");
+    p.Op("aten::relu_", {count}, "float32[2]");
+    p.Output(p.Op("aten::neg", {count}, "float32[2]"));
+    p.Op("aten::sin_", {count}, "float32[2]");
+    p.context()->state_outputs = asked;
+    Functionalize(p.context());
+    return p.Print(/*functional=*/true) + p.Problems();
+  };
+  const std::string nodes = R"(
+%5: float32[2] = aten::relu(self=%count)
+%3: float32[2] = aten::neg(self=%5)
+%6: float32[2] = aten::sin(self=%5)
+output y0 = %3
+)";
+  EXPECT_EQ(functional(false), nodes + "warning buffer-changed aten::relu_\n");
+  EXPECT_EQ(functional(true), nodes + "output final_state.count = %6\n");
+}
+
 TEST(FunctionalizeTest, ScanWritesToWhatItMakesOnly) {
   const auto problems = [](bool to_slice) {
     Program p;

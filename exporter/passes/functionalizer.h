@@ -79,6 +79,7 @@ class Functionalizer {
   void DependOn(Place* place, Place* container);
   void DependOnItems(Place* container, const ir::Arg::List& items);
   void WarnOfLostChanges();
+  void ReturnChanges(const ir::Node& end);
 
   void Emit(NodePtr node) { out_->push_back(std::move(node)); }
   Emitter EmitterFor(const ir::Node& origin) { return Emitter(context_, origin, out_); }

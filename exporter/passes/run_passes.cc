@@ -69,12 +69,14 @@ bool ChangesFacts(const Context& context) {
 }  // namespace
 
 absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
-                       diagnostics::Diagnostics* diagnostics, const StageObserver& observer) {
+                       diagnostics::Diagnostics* diagnostics, const StageObserver& observer,
+                       bool state_outputs) {
   if (absl::Status status = ir::VerifyGraph(*graph); !status.ok()) return status;
   const auto show = [&](absl::string_view stage) {
     if (observer) observer(stage, *graph);
   };
   Context context(graph, debug, diagnostics);
+  context.state_outputs = state_outputs;
   show("captured");
   StateRunningStatistics(&context);
   if (!ChangesFacts(context)) {

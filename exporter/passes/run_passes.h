@@ -18,10 +18,11 @@ using StageObserver = std::function<void(absl::string_view stage, const ir::Grap
 
 // Runs all passes. Afterwards no operator writes to an argument, and VerifyGraph holds with
 // `functional`. What cannot be expressed is reported to `diagnostics` as errors, all of it; the
-// graph is then not to be used. A status is a graph that does not verify.
+// graph is then not to be used. A status is a graph that does not verify. With `state_outputs` each
+// buffer that the program changes gives an output as well (Context::state_outputs).
 absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
                        diagnostics::Diagnostics* diagnostics,
-                       const StageObserver& observer = nullptr);
+                       const StageObserver& observer = nullptr, bool state_outputs = false);
 
 }  // namespace rules_onnx::passes
 

@@ -13,13 +13,14 @@ namespace {
 using Uses = std::unordered_map<const ir::Value*, int>;
 
 // The node moves statistics that something else may read too.
-bool ChangesSharedState(const ir::Node& node, absl::string_view training, const Uses& uses) {
+bool ChangesSharedState(const ir::Node& node, absl::string_view training, bool always,
+                        const Uses& uses) {
   const ir::Arg* moves = node.Find(training);
   if (moves == nullptr || !moves->is_bool() || !moves->as_bool()) return false;
   const ir::Arg* mean = node.Find("running_mean");
   const ir::Arg* variance = node.Find("running_var");
   return mean->is_value() && variance->is_value() &&
-         (uses.at(mean->value()) > 1 || uses.at(variance->value()) > 1);
+         (always || uses.at(mean->value()) > 1 || uses.at(variance->value()) > 1);
 }
 
 }  // namespace
@@ -28,11 +29,11 @@ void StateRunningStatistics(Context* context) {
   const Uses uses = CountUses(*context->graph);
   RewriteGraph(context, [&](ir::Node* node, Emitter* emitter, Replacements* replacements) {
     if (node->base_op() == "aten::instance_norm" &&
-        ChangesSharedState(*node, "use_input_stats", uses)) {
+        ChangesSharedState(*node, "use_input_stats", context->state_outputs, uses)) {
       context->Report(diagnostics::Severity::kError, "write-not-expressible", *node,
-                      "its running statistics, which it changes, are read elsewhere in the program");
+                      "its running statistics, which it changes, are asked for elsewhere");
     }
-    if (node->base_op() != "aten::batch_norm" || !ChangesSharedState(*node, "training", uses)) {
+    if (node->base_op() != "aten::batch_norm" || !ChangesSharedState(*node, "training", context->state_outputs, uses)) {
       return Action::kKeep;
     }
     std::vector<ir::NamedArg> args;

@@ -7,7 +7,7 @@
 namespace rules_onnx::passes {
 
 // In training aten::batch_norm moves the running statistics towards the batch's. Where another
-// operator reads them, it becomes aten::_native_batch_norm_legit, whose schema says so. Comes before
+// operator reads them, or they are outputs, it becomes aten::_native_batch_norm_legit, whose schema says so. Comes before
 // everything that asks what a program writes to.
 void StateRunningStatistics(Context* context);
 

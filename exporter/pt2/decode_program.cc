@@ -67,7 +67,9 @@ OutputSpec DecodeOutputSpec(const Json& json) {
   json.ForEachMember([&](absl::string_view kind, const Json& value) {
     const auto decode_mutation = [&](absl::string_view what, absl::string_view target) {
       spec.kind = OutputSpec::Kind::kMutation;
-      spec.target = absl::StrCat(what, " '", value.Field(target).String(), "'");
+      const std::string name = value.Field(target).String();
+      spec.target = absl::StrCat(what, " '", name, "'");
+      if (what == "buffer") spec.buffer = name;
     };
     if (kind == "user_output") {
       spec.kind = OutputSpec::Kind::kUser;
@@ -116,7 +118,8 @@ void DecodeFirstSignature(const Json& signature, ProgramDef* program) {
       program->outputs.push_back({});
     } else {
       program->outputs.push_back({.kind = OutputSpec::Kind::kMutation,
-                                  .target = absl::StrCat("buffer '", it->second, "'")});
+                                  .target = absl::StrCat("buffer '", it->second, "'"),
+                                  .buffer = it->second});
     }
   }
 }

@@ -23,10 +23,11 @@ constexpr uint64_t kLargestLiteral = 1024;
 
 class ProgramReader {
  public:
-  ProgramReader(const Archive& archive, const ProgramDef& def,
+  ProgramReader(const Archive& archive, const ProgramDef& def, bool state_outputs,
                 diagnostics::Diagnostics* diagnostics)
       : archive_(archive),
         def_(def),
+        state_outputs_(state_outputs),
         diagnostics_(diagnostics),
         emitter_(&program_.graph, &program_.debug) {}
 
@@ -165,7 +166,9 @@ class ProgramReader {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const OutputSpec& spec = def_.outputs[i];
       if (spec.kind == OutputSpec::Kind::kUser) results.push_back(outputs[i]);
-      if (spec.kind == OutputSpec::Kind::kMutation) WarnOfMutation(spec.target);
+      if (spec.kind == OutputSpec::Kind::kMutation && !ReturnsState(spec)) {
+        WarnOfMutation(spec.target);
+      }
     }
     const std::vector<std::string> paths = OutputPaths(results.size());
     ir::Graph& graph = program_.graph;
@@ -177,7 +180,16 @@ class ProgramReader {
       graph.main.results.push_back(results[i]);
       graph.output_names.push_back(names_.Make(paths[i]));
     }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!ReturnsState(def_.outputs[i])) continue;
+      graph.main.results.push_back(outputs[i]);
+      graph.output_names.push_back(
+          names_.Make(absl::StrCat("final_state.", def_.outputs[i].buffer)));
+    }
   }
+
+  // The output is the final state of a buffer, and asked for.
+  bool ReturnsState(const OutputSpec& spec) const { return state_outputs_ && !spec.buffer.empty(); }
 
   void WarnOfMutation(const std::string& target) {
     diagnostics_->Add({.severity = diagnostics::Severity::kWarning,
@@ -188,6 +200,7 @@ class ProgramReader {
 
   const Archive& archive_;
   const ProgramDef& def_;
+  const bool state_outputs_;
   diagnostics::Diagnostics* diagnostics_;
   capture::Program program_;
   Emitter emitter_;
@@ -205,7 +218,7 @@ absl::StatusOr<capture::Program> ReadExportedProgram(const std::string& path,
   if (!def.ok()) return def.status();
   auto axis_names = archive->ReadAxisNames();
   if (!axis_names.ok()) return axis_names.status();
-  auto program = ProgramReader(*archive, *def, diagnostics).Read();
+  auto program = ProgramReader(*archive, *def, options.state_outputs, diagnostics).Read();
   if (program.ok()) program->axis_names = *std::move(axis_names);
   return program;
 }

@@ -12,6 +12,7 @@ namespace rules_onnx::pt2 {
 
 struct ReadOptions {
   std::string model;  // which one, where a package holds several
+  bool state_outputs = false;  // changed buffers are outputs as well, "final_state." and their names
 };
 
 // The program of a file that torch.export.save wrote. Its inputs are the call's arguments,

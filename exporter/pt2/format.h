@@ -95,6 +95,7 @@ struct OutputSpec {
   enum class Kind { kUser, kMutation, kToken };
   Kind kind = Kind::kUser;
   std::string target;  // kMutation: "buffer 'cnt'", "input 'x'"
+  std::string buffer;  // kMutation of a buffer: "cnt"
 };
 
 struct RangeConstraint {

@@ -35,6 +35,7 @@ CLI::App* AddCapture(CLI::App* app, command::CaptureFlags* flags, std::string* s
       ->transform(CLI::CheckedTransformer(kTraining));
   capture->add_option("--do-constant-folding", flags->options.do_constant_folding);
   capture->add_option("--allow-frozen-shapes", flags->options.allow_frozen_shapes);
+  capture->add_option("--state-outputs", flags->options.state_outputs);
   AddLibraries(capture, &flags->torch_libraries);
   capture->add_option("--graph", flags->paths.graph, "Output.");
   capture->add_option("--weights", flags->paths.weights, "Output.");

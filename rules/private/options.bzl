@@ -29,6 +29,10 @@ CAPTURE_OPTIONS = {
         [],
         "Names of the graph's inputs, then of its parameters, in order; a shorter list names the first ones.",
     ),
+    "state_outputs": _option(
+        False,
+        "True: what each buffer is after the call, where the program changes it, is an output too, final_state.NAME.",
+    ),
     "training": _option(
         "eval",
         "Whether Dropout and BatchNormalization are exported as in training; preserve takes each module's own mode.",

@@ -24,6 +24,7 @@ _ROWS = {
     "operator_export_type": _row({"operator_export_type": "aten_fallback"}, ["--operator-export-type", "aten_fallback"]),
     "output_names": _row({"output_names": ["y"]}, ["--output-names", "y"]),
     "plugins": _row({"plugins": ["lowerings.so"]}, ["--plugins", "tests/rules/lowerings.so"]),
+    "state_outputs": _row({"state_outputs": True}, ["--state-outputs", "true"], "OnnxCapture"),
     "strip_doc_string": _row({"strip_doc_string": False}, ["--strip-doc-string", "false"]),
     "torch_libraries": _row({"torch_libraries": ["operators.so"]}, ["--torch-libraries", "tests/rules/operators.so"], "OnnxCapture"),
     "training": _row({"training": "train"}, ["--training", "train"], "OnnxCapture"),
