@@ -1,5 +1,4 @@
-"""Rows of pt2/higher_order.cc, pt2/vmap.cc and passes/dissolve_scans.cc: what torch.export writes of control
-flow that is a function of functions, and of torch.vmap."""
+"""Rows of what torch.export writes of control flow that is a function of functions, and of torch.vmap."""
 
 import torch
 from torch import Tensor, nn

@@ -1,5 +1,4 @@
-"""Rows of passes/functionalize.cc, views.cc, layout.cc and twins.cc: writes to tensors under every name that they
-have, `out=` variants, buffers."""
+"""Rows of writes to tensors under every name that they have, `out=` variants, buffers."""
 
 import torch
 from torch import Tensor, nn
