@@ -188,7 +188,7 @@ ItemRef Converter::FromPacked(const JitNode* node, ir::Value* value, const c10::
     copy->held = true;
     return copy;
   }
-  if (!IsPacked(type)) return Unpacked(node, value, 0);
+  if (!IsPacked(type)) return Unpacked(node, value, 0, {});
   if (type->kind() == c10::TypeKind::StringType) {
     return value->type.kind == ir::Type::Kind::kInt ? NewText(Leaf(value), {}) : Leaf(value);
   }
