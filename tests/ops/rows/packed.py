@@ -1,5 +1,5 @@
-"""Rows of convert_packed.cc: dicts, objects, strings and values that may be None, in lists whose length the
-inputs decide."""
+"""Dicts, objects, strings and values that may be None, in lists whose length the
+inputs decide (exporter/torch, convert_packed)."""
 
 from typing import Dict, List, Optional, Tuple
 

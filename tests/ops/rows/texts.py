@@ -1,4 +1,4 @@
-"""Rows of convert_texts.cc: strings that the run chooses among those that the program names."""
+"""Strings that the run chooses among those that the program names (exporter/torch, convert_texts)."""
 
 from typing import List, Optional
 
