@@ -135,6 +135,10 @@ void AliasClasses::VisitBlock(const ir::Block& block, std::vector<const ir::Node
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       definitions_[node->outputs[i]] = {node.get(), i};
     }
+    if (node->op == "aten::__getitem__.t" || node->base_op() == "aten::_set_item") {
+      moments_[node.get()] = {&block, container_changes_};
+    }
+    container_changes_ += ChangesContainer(*node);
     VisitNode(*node, *owners);
     owners->push_back(node.get());
     for (const auto& inner : node->blocks) VisitBlock(*inner, owners);
@@ -203,6 +207,14 @@ void AliasClasses::UniteControlFlow(const ir::Node& node) {
       Unite(node.outputs[k], carried->list()[k]);
     }
   }
+  if (node.op != "prim::Scan") return;
+  std::vector<ir::Arg> given = node.Find("init")->list();
+  for (const ir::Arg& x : node.Find("xs")->list()) given.push_back(x);
+  for (const auto& block : node.blocks) {
+    for (size_t i = 0; i < block->params.size() && i < given.size(); ++i) {
+      Unite(block->params[i], given[i]);
+    }
+  }
 }
 
 std::vector<const ir::Value*> AliasClasses::Sources(
@@ -236,24 +248,26 @@ std::vector<const ir::Value*> AliasClasses::Sources(
 
 bool AliasClasses::MovesItems(const ir::Node& node) const {
   const absl::string_view base = node.base_op();
-  if (!ChangesContainer(node) || base == "aten::append" || base == "aten::extend" ||
-      base == "aten::add_") {
-    return false;
-  }
-  if (base != "aten::_set_item") return true;
+  return ChangesContainer(node) && base != "aten::append" && base != "aten::extend" &&
+         base != "aten::add_" && !SetsSameItem(node);
+}
+
+bool AliasClasses::SetsSameItem(const ir::Node& node) const {
+  if (node.base_op() != "aten::_set_item") return false;
   const ir::Arg* item = &node.args[2].value;
   while (item->is_value()) {
     const auto it = definitions_.find(item->value());
-    if (it == definitions_.end()) return true;
+    if (it == definitions_.end()) return false;
     const ir::Node* made_by = it->second.node;
     if (made_by->op == "aten::__getitem__.t") {
-      return made_by->args[0].value != node.args[0].value ||
-             made_by->args[1].value != node.args[1].value;
+      return made_by->args[0].value == node.args[0].value &&
+             made_by->args[1].value == node.args[1].value &&
+             moments_.at(made_by) == moments_.at(&node);
     }
-    if (InPlaceSelf(*made_by, schemas_) == nullptr) return true;
+    if (InPlaceSelf(*made_by, schemas_) == nullptr) return false;
     item = &made_by->args[0].value;
   }
-  return true;
+  return false;
 }
 
 bool AliasClasses::IsSameObject(const ir::Arg& result, const ir::Value* param) const {

@@ -45,9 +45,10 @@ class AliasClasses {
   std::vector<const ir::Value*> Sources(
       const ir::Arg& value, const std::function<bool(const ir::Value*)>& is_source) const;
 
-  // The operator makes items leave a list or dict, or change their places. `list[i] += x` sets the item
-  // that is there.
+  // The operator makes items leave a list or dict, or change their places.
   bool MovesItems(const ir::Node& node) const;
+  // `list[i] += x`: sets an item that was written to where it stands already.
+  bool SetsSameItem(const ir::Node& node) const;
 
   // The body's result is the param: only in-place operators lie between them.
   bool IsSameObject(const ir::Arg& result, const ir::Value* param) const;
@@ -77,6 +78,9 @@ class AliasClasses {
   };
   std::unordered_map<const ir::Node*, std::vector<Write>> written_in_blocks_;
   std::unordered_map<const ir::Value*, Definition> definitions_;
+  // Where items are read and set: the block, and how many changes of lists or dicts stand before.
+  std::unordered_map<const ir::Node*, std::pair<const ir::Block*, int>> moments_;
+  int container_changes_ = 0;
   std::set<int> written_;
   std::unordered_map<const ir::Node*, Writes> writes_;
 };

@@ -101,7 +101,8 @@ Place* Functionalizer::OwnPlace(const ir::Value* output) const {
   const Object* object = ObjectOf(output);
   if (object == nullptr) return nullptr;
   const auto is_own = [&](const Place* place) {
-    return place->is_root() && place->state.current == ir::Arg(const_cast<ir::Value*>(output));
+    const ir::Arg& current = place->state.current;
+    return place->is_root() && current.is_value() && current.value() == output;
   };
   if (object->place->choices.empty()) return is_own(object->place) ? object->place : nullptr;
   for (const Choice& choice : object->place->choices) {
@@ -147,6 +148,7 @@ void Functionalizer::VisitIf(NodePtr node) {
 // prim::Scan: its body may write to what it makes itself, not to what lies outside, nor to slices
 // and carried values, which may lie there.
 void Functionalizer::VisitScan(NodePtr node) {
+  const std::vector<Place*> args = PlacesIn(*node);
   ReadArgs(node.get());
   for (const auto& block : node->blocks) {
     memory_.EnterScope(/*is_loop=*/true);
@@ -169,6 +171,14 @@ void Functionalizer::VisitScan(NodePtr node) {
     memory_.LeaveScope();
   }
   BindOutputs(*node, /*rough_inputs=*/false);
+  // torch.vmap may give views of what it is given.
+  for (ir::Value* output : node->outputs) {
+    Place* made = PlaceOf(output);
+    if (made == nullptr) continue;
+    for (Place* arg : args) {
+      if (arg->alias_class == made->alias_class) HoldTogether(made, arg->root());
+    }
+  }
   Emit(std::move(node));
 }
 

@@ -55,8 +55,11 @@ void Functionalizer::TakeBranchItems(Place* list, ir::Value* result,
     const auto held = ending.held.find(list->order);
     if (held == ending.held.end()) continue;
     for (Place* item : held->second) {
-      if (item != nullptr && item->depth <= memory_.depth() && item->root() != list) {
+      if (item == nullptr || item->root() == list) continue;
+      if (item->depth <= memory_.depth()) {
         DependOn(item, list);
+      } else {
+        LinkToOuter(list, item);
       }
     }
   }
@@ -102,7 +105,7 @@ bool Functionalizer::BindItemOfUnknown(const ir::Node& node) {
   for (ir::NamedArg& arg : args) arg.value = Read(arg.value, node);
   EmitterFor(node).EmitNode(node.op, args, {})->outputs = {node.output()};
   args[1].value = PlaceInList(args[0].value, args[1].value, node);
-  BindItem(node, list, node.op, std::move(args), node.output())->index = node.args[1].value;
+  BindItem(node, list, node.op, std::move(args), node.output());
   return true;
 }
 
@@ -114,8 +117,8 @@ void Functionalizer::BindTupleItem(const ir::Node& node, Place* tuple, int64_t i
 }
 
 // The output is the operator's item of `whole`, which is up to date.
-Place* Functionalizer::BindItem(const ir::Node& node, Place* whole, const std::string& op,
-                                std::vector<ir::NamedArg> args, ir::Value* output) {
+void Functionalizer::BindItem(const ir::Node& node, Place* whole, const std::string& op,
+                              std::vector<ir::NamedArg> args, ir::Value* output) {
   auto view = context_->graph->NewNode(op, std::move(args));
   context_->InheritPlace(node, view.get());
   view->outputs = {output};
@@ -123,7 +126,6 @@ Place* Functionalizer::BindItem(const ir::Node& node, Place* whole, const std::s
   made->state.current = output;
   made->state.version = made->newest_version();
   Bind(output, made);
-  return made;
 }
 
 // An item of what split and its like give, at an index that only the run knows.
@@ -135,12 +137,10 @@ bool Functionalizer::BindViewAt(const ir::Node& node) {
   return BindItemOfViews(node, list, index, node.output());
 }
 
-// `list[i] += x`: the item is written to, and then set to where it stands already.
 bool Functionalizer::SetsSameItem(const ir::Node& node, const Place& list) const {
-  if (node.base_op() != "aten::_set_item" || !list.owns_items) return false;
+  if (!list.owns_items || !classes_.SetsSameItem(node)) return false;
   const Place* item = PlaceOf(node.args[2].value);
-  return item != nullptr && item->viewed == &list && item->index == node.args[1].value &&
-         item->order_version == list.state.order_version;
+  return item != nullptr && item->viewed == &list;
 }
 
 // A list each of whose items was known becomes a value of its own.
@@ -219,7 +219,7 @@ bool Functionalizer::MayHoldTwice(const Place& list, const ir::Arg& item) const 
 }
 
 // Not with what lies outside of the branch or loop that we are in, nor with what may lie in a list
-// already.
+// already. What a loop carries is asked about at the end of its body (CheckNames).
 bool Functionalizer::CanMoveInto(const Place& place, const Place& list, int depth) const {
   const auto is_tensor = [](Place* other) {
     return other->type.is_tensor() && other->root()->type.is_tensor();

@@ -100,9 +100,10 @@ class Functionalizer::CarriedNames {
   }
 
   void Find() {
-    for (const auto& [source, slots] : SlotsBySource()) {
-      if (slots.size() < 2) continue;  // else one tensor under several names
-      for (Slot* slot : slots) Tell(slot);
+    for (Slot& slot : loop_->slots) {
+      const std::vector<const ir::Value*>& sources = sources_[&slot];
+      // It stays what it is in some iterations only, or is what another slot is.
+      if ((sources.size() > 1 && Has(sources, loop_->param(slot))) || SharesSource(slot)) Tell(&slot);
     }
     while (FollowSources()) {
     }
@@ -118,12 +119,18 @@ class Functionalizer::CarriedNames {
   }
 
  private:
-  std::map<const ir::Value*, std::vector<Slot*>> SlotsBySource() {
-    std::map<const ir::Value*, std::vector<Slot*>> slots;
-    for (Slot& slot : loop_->slots) {
-      for (const ir::Value* source : sources_[&slot]) slots[source].push_back(&slot);
-    }
-    return slots;
+  static bool Has(const std::vector<const ir::Value*>& sources, const ir::Value* source) {
+    return std::find(sources.begin(), sources.end(), source) != sources.end();
+  }
+
+  bool SharesSource(const Slot& slot) {
+    return std::any_of(loop_->slots.begin(), loop_->slots.end(), [&](const Slot& other) {
+      const std::vector<const ir::Value*>& own = sources_[&slot];
+      return &other != &slot &&
+             std::any_of(own.begin(), own.end(), [&](const ir::Value* source) {
+               return Has(sources_[&other], source);
+             });
+    });
   }
 
   bool FollowSources() {
@@ -354,7 +361,9 @@ void Functionalizer::CheckNames(const LoopParts& loop, Slot* slot, SeenNames* se
   const bool other_name = std::any_of(places.begin(), places.end(), [&](Place* place) {
     return HasOtherName(loop, *slot, place, *seen);
   });
-  for (Place* place : places) (*seen)[place->root()].push_back(slot);
+  for (Place* place : places) {
+    for (Place* root : RootsOf(place)) (*seen)[root].emplace_back(slot, place);
+  }
   if (!other_name || !written) return;
   context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *loop.node,
                    "a loop carries one tensor to the next iteration under two names and "
@@ -362,21 +371,41 @@ void Functionalizer::CheckNames(const LoopParts& loop, Slot* slot, SeenNames* se
                    "clone the tensor before it is carried");
 }
 
+// The places in memory that it may lie in.
+std::vector<Place*> Functionalizer::RootsOf(Place* place) {
+  Place* root = place->root();
+  if (root->choices.empty()) return {root};
+  std::vector<Place*> roots;
+  for (const Choice& choice : root->choices) {
+    for (Place* each : RootsOf(choice.place)) {
+      if (std::find(roots.begin(), roots.end(), each) == roots.end()) roots.push_back(each);
+    }
+  }
+  return roots;
+}
+
 // Whether `place`, which the next iteration has for the slot's parameter, has a name that no flag tells of.
 bool Functionalizer::HasOtherName(const LoopParts& loop, const Slot& slot, Place* place,
                                   const SeenNames& seen) {
-  Place* root = place->root();
-  if (root->type.is_list() && !place->is_root()) {
+  const std::vector<Place*> roots = RootsOf(place);
+  return std::any_of(roots.begin(), roots.end(), [&](Place* root) {
+    return HasOtherName(loop, slot, *place, root, seen);
+  });
+}
+
+bool Functionalizer::HasOtherName(const LoopParts& loop, const Slot& slot, const Place& place,
+                                  Place* root, const SeenNames& seen) {
+  if (root->type.is_list() && !place.is_root()) {
     return slot.param == nullptr || slot.param->state.version != slot.version ||
            !slot.param->choices.empty() || memory_.IsInLoopSince(*root, root->items.last_write);
   }
-  if (root == slot.param || root == slot.own) return IsSeen(slot, root, seen);
+  if (root == slot.param || root == slot.own) return IsSeen(slot, place, root, seen);
   const auto is_param = [&](const Place* other) {
     return std::any_of(loop.slots.begin(), loop.slots.end(),
                        [&](const Slot& each) { return each.param == other; });
   };
   const auto is_other = [&](Place* other) {
-    return other != slot.param && (IsSeen(slot, other, seen) || is_param(other) ||
+    return other != slot.param && (IsSeen(slot, place, other, seen) || is_param(other) ||
                                    other->depth < memory_.depth());
   };
   const auto is_new = [&](Place* other) {  // not known from the start
@@ -387,15 +416,19 @@ bool Functionalizer::HasOtherName(const LoopParts& loop, const Slot& slot, Place
   };
   const auto& related = root->type.is_tensor() ? root->content.places : root->items.places;
   return is_other(root) || std::any_of(related.begin(), related.end(), [&](Place* other) {
-           return other->type.is_tensor() && is_other(other) && is_new(other);
+           const bool follows = !other->type.is_tensor() && other->owns_items;
+           return !follows && is_other(other) && is_new(other);
          });
 }
 
-// An earlier slot has it, too, and no flag tells so.
-bool Functionalizer::IsSeen(const Slot& slot, Place* place, const SeenNames& seen) {
-  const auto at = seen.find(place);
-  return at != seen.end() && std::any_of(at->second.begin(), at->second.end(), [&](Slot* other) {
-           return !std::count(slot.twins.begin(), slot.twins.end(), other);
+// An earlier slot shows it, too, and no flag tells so.
+bool Functionalizer::IsSeen(const Slot& slot, const Place& place, Place* root,
+                            const SeenNames& seen) {
+  const auto at = seen.find(root);
+  return at != seen.end() && std::any_of(at->second.begin(), at->second.end(), [&](const auto& by) {
+           const auto& [other, shown] = by;
+           return shown != &place ||
+                  !std::count(slot.twins.begin(), slot.twins.end(), other);
          });
 }
 

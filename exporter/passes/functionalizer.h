@@ -151,8 +151,8 @@ class Functionalizer {
   bool MoveInto(Place* whole, const ir::Arg& item, NodePtr view);
   bool CanMoveInto(const Place& place, const Place& list, int depth) const;
   bool MayHoldTwice(const Place& list, const ir::Arg& item) const;
-  Place* BindItem(const ir::Node& node, Place* whole, const std::string& op,
-                  std::vector<ir::NamedArg> args, ir::Value* output);
+  void BindItem(const ir::Node& node, Place* whole, const std::string& op,
+                std::vector<ir::NamedArg> args, ir::Value* output);
   bool KeepsItemsApart(const Ending& ending, const Place& list) const;
   void TakeBranchItems(Place* list, ir::Value* result, const std::vector<Ending>& endings,
                        const ir::Node& by);
@@ -195,11 +195,14 @@ class Functionalizer {
   ir::Arg::List PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
                            const std::function<ir::Arg(const Slot&)>& is_twin);
   void FinishBody(LoopParts* loop);
-  // By root: the slots whose results it may be.
-  using SeenNames = std::map<Place*, std::vector<Slot*>>;
+  // By root: the slots whose results show it, and the places that they are.
+  using SeenNames = std::map<Place*, std::vector<std::pair<const Slot*, const Place*>>>;
   void CheckNames(const LoopParts& loop, Slot* slot, SeenNames* seen);
   bool HasOtherName(const LoopParts& loop, const Slot& slot, Place* place, const SeenNames& seen);
-  static bool IsSeen(const Slot& slot, Place* place, const SeenNames& seen);
+  bool HasOtherName(const LoopParts& loop, const Slot& slot, const Place& place, Place* root,
+                    const SeenNames& seen);
+  static bool IsSeen(const Slot& slot, const Place& place, Place* root, const SeenNames& seen);
+  static std::vector<Place*> RootsOf(Place* place);
   void LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named);
   void BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named);
 

@@ -55,9 +55,7 @@ struct Place {
 
   Place* viewed = nullptr;         // null: a root
   std::unique_ptr<ir::Node> view;  // the operator, its first argument to be set
-  // An item of a list of unknown length:
-  ir::Arg index;                   // as the program named it
-  int64_t order_version = 0;       // of the list, when it was at `view`'s index
+  int64_t order_version = 0;       // of a list: when the item was at `view`'s index
   bool is_list_of_views = false;   // the output of split and its like
 
   // A root that is no memory of its own but that of one of several other places, as the run decides:
@@ -73,7 +71,7 @@ struct Place {
   Dependents items;                // of what lies in a list or dict
   bool owns_items = false;         // a list: each of its tensors lies in it alone, and once
   bool carried = false;            // a loop's parameter: another tensor in each iteration, or the same
-  // Roots, and items of lists, which were roots before.
+  // Roots and items of lists.
   Reading contents;  // of a tensor; of what lies in a list or dict
   Reading itself;    // a list or dict: which items it has
 

@@ -437,16 +437,25 @@ std::unique_ptr<ir::Node> SplitItem(const ir::Node& list, const ir::Arg& size,
                   Compute("aten::mul.int", size, next, emitter));
 }
 
+bool IsList(const ir::Arg& arg) {
+  return arg.is_list() || (arg.is_value() && arg.value()->type.is_list());
+}
+
+// `sizes`: numbers, or the value of a list.
 std::unique_ptr<ir::Node> SizesItem(const ir::Node& list, const ir::Arg& sizes,
                                     const ir::Arg& item, Emitter* emitter) {
-  const ir::Arg::List& lengths = sizes.list();
-  if (!item.is_int() || item.as_int() >= static_cast<int64_t>(lengths.size())) return nullptr;
+  if (!item.is_int()) return nullptr;
   const int64_t index = item.as_int();
+  if (sizes.is_list() && index >= static_cast<int64_t>(sizes.list().size())) return nullptr;
+  const auto length = [&](int64_t i) -> ir::Arg {
+    if (sizes.is_list()) return sizes.list()[static_cast<size_t>(i)];
+    return emitter->Emit("aten::__getitem__.t", {{"list", sizes}, {"idx", i}}, IntType());
+  };
   ir::Arg start = 0;
   for (int64_t i = 0; i < index; ++i) {
-    start = Compute("aten::add.int", start, lengths[i], emitter);
+    start = Compute("aten::add.int", start, length(i), emitter);
   }
-  ir::Arg end = Compute("aten::add.int", start, lengths[index], emitter);
+  ir::Arg end = Compute("aten::add.int", start, length(index), emitter);
   return NewSlice(emitter, list, std::move(start), std::move(end));
 }
 
@@ -545,8 +554,8 @@ std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg&
   }
   const ir::Arg& how = list.args[1].value;
   if (base == "aten::split" || base == "aten::split_with_sizes") {
-    return how.is_list() ? SizesItem(list, how, index, emitter)
-                         : SplitItem(list, how, index, emitter);
+    return IsList(how) ? SizesItem(list, how, index, emitter)
+                       : SplitItem(list, how, index, emitter);
   }
   if (base == "aten::chunk") {
     if (!how.is_int() || how.as_int() <= 0) return nullptr;
@@ -556,7 +565,7 @@ std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg&
                      index, emitter);
   }
   // tensor_split and its forms for one axis.
-  return how.is_list() ? IndicesItem(list, how, index, emitter)
+  return IsList(how) ? IndicesItem(list, how, index, emitter)
                        : SectionsItem(list, how, index, emitter);
 }
 

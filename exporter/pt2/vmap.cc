@@ -113,13 +113,16 @@ absl::Status Importer::ImportVmap(absl::Span<const NodeDef> region, Scope* scope
   std::vector<std::pair<std::string, Arg>> results;
   for (const NodeDef* node : own) {
     if (!IsVmapResult(*node)) continue;
+    if (node->outputs.size() != 1) return malformed(*node);
     const std::string& name = node->outputs[0].name;
     const auto info = scope->graph->values.find(name);
     if (info == scope->graph->values.end()) return malformed(*node);
     const Type& type = info->second.type;
     const auto axis = Axis(*node, 3, type);
     if (!axis) return malformed(*node);
-    block->results.push_back(scope->args[name]);
+    const auto made = scope->args.find(name);
+    if (made == scope->args.end()) return malformed(*node);
+    block->results.push_back(made->second);
     scan->outputs.push_back(
         emitter_->graph().NewValue(WithAxisMoved(type, *axis, 0), *axis == 0 ? name : ""));
     results.emplace_back(name, MoveAxis(scan->outputs.back(), 0, *axis, type, name, emitter_));

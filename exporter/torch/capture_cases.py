@@ -800,6 +800,60 @@ def item_that_lies_in_a_list_twice(x: Tensor):
     return torch.stack(rows)
 
 
+@case((torch.randn(3, 3), torch.tensor(3)), forms=SCRIPT, refused="under two names")
+def view_of_what_another_name_carries(x: Tensor, n: Tensor):
+    cur, prev, s = x.clone(), x * 2, torch.zeros_like(x)
+    for i in range(int(n)):
+        prev.add_(1.0)
+        s = s + cur
+        prev = cur
+        cur = cur.t()
+    return s
+
+
+@case((torch.randn(3, 3), torch.tensor(3)), forms=SCRIPT, refused="under two names")
+def view_of_what_is_carried_as_well(x: Tensor, n: Tensor):
+    a, b, s = x.clone(), x * 0, torch.zeros_like(x)
+    for i in range(int(n)):
+        a.add_(1.0)
+        s = s + b
+        t = x * 2.0
+        a = t
+        b = t if i % 2 == 0 else t.t()
+    return s
+
+
+@case((torch.randn(3, 3), torch.tensor(3)), forms=SCRIPT, refused="under two names")
+def view_of_one_of_several(x: Tensor, n: Tensor):
+    a, b, s = x.clone(), x * 0, torch.zeros_like(x)
+    for i in range(int(n)):
+        a.add_(1.0)
+        s = s + b
+        b = (a if i % 2 == 0 else x * 3).t()
+    return s
+
+
+@case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="under two names")
+def carried_tensor_in_a_list_of_shared_ones(x: Tensor):
+    rows = [x, x]
+    b = x.clone()
+    for i in range(x.size(0)):
+        b.add_(1.0)
+        b = x * i
+        rows.append(b)
+    return torch.stack(rows), b
+
+
+@case((torch.randn(3, 3),), {"0": {"0": "N"}}, forms=SCRIPT, refused="reads afterwards under another name")
+def perhaps_a_view_that_a_branch_appends(x: Tensor):
+    w = x.t() + 1
+    rows = [x * 2]
+    if bool(x.sum() > 0):
+        rows.append(w.reshape(w.shape))
+    w.add_(1.0)
+    return rows[-1]
+
+
 @case((X,), {"0": {"0": "N"}}, forms=SCRIPT, refused="after other items left the list")
 def item_of_a_list_that_moved(x: Tensor):
     rows = rows_with(x, x[0] * 1)

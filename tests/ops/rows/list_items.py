@@ -177,6 +177,15 @@ def of_tuples(x: Tensor):
     return torch.stack([h for h, _ in states]), torch.stack([c for _, c in states])
 
 
+def from_the_end(x: Tensor):
+    rows = multiples(x)
+    last = rows[-1]
+    rows.append(x[0] * 0.5)
+    rows[-1] = last
+    rows[-2][0] = 5.
+    return torch.stack(rows)
+
+
 def of_parts(x: Tensor):
     y = x.clone()
     rows = y.unbind(0)
@@ -194,5 +203,5 @@ ROWS = [
     Case(fn.__name__, fn, [M], modes=("script",), dynamic_since=since) for fn, since in (
         (first_and_last, 10), (each, 9), (while_appending, 10), (known_by_another_name, 9), (known_before, 9),
         (popped, 9), (queue, 11), (caches, 9), (replaced_and_written, 9), (two_lists, 9), (carried_and_kept, 9),
-        (in_a_branch, 11), (that_a_branch_adds_to, 13), (with_continue, 10), (of_tuples, 9), (of_parts, 11))
+        (in_a_branch, 11), (that_a_branch_adds_to, 13), (with_continue, 10), (of_tuples, 9), (of_parts, 11), (from_the_end, 9))
 ]

@@ -98,6 +98,15 @@ def kept_before_it_is_made_anew(x: Tensor):
     return h, last
 
 
+def replaced_or_written(x: Tensor):
+    y = x.clone()
+    first = y
+    for i in range(x.size(0)):
+        y = y + 1 if i % 2 == 0 else y.mul_(2)
+        first[0] += 1
+    return y, first
+
+
 def in_nested_loops(x: Tensor):
     a, b = x.clone(), x * 2
     for i in range(x.size(0)):
@@ -217,7 +226,7 @@ ROWS = [
     *[Case(fn.__name__, fn, [M], modes=("script",), dynamic_since=since) for fn, since in (
         (returned_early, 11), (returned_from_an_inner_loop, 11), (double_buffered, 9), (rotated, 11), (best_of_all, 9),
         (previous, 11), (written_under_either_name, 11), (kept_before_it_is_made_anew, 11), (in_nested_loops, 9),
-        (until, 9))],
+        (replaced_or_written, 11), (until, 9))],
     *[row for program, since in COUNTED.items()
       for row in counted(program, ((2, 5), (5, 1), (3, 2)), M, since=since)],
 ]

@@ -44,6 +44,13 @@ def split_by_list(x: Tensor, n: List[int]):
     return a.sum(1), b.size(1), torch.cat([c, a], 1)
 
 
+def split_by_data(x: Tensor, sizes: Tensor):
+    lengths: List[int] = sizes.tolist()
+    parts = torch.split(x, lengths)
+    parts[1].mul_(2)
+    return parts[0] * 2, parts[1].size(0), len(parts), x
+
+
 def split_and_padded(x: Tensor, n: List[int]):
     padded: List[Tensor] = []
     for part in torch.split(x, n):
@@ -157,6 +164,8 @@ ROWS = [
          more=[[X, torch.tensor([4, 3])], [X, torch.tensor([12, 1])]], modes=SCRIPT),
     Case("split_by_list", split_by_list, [T("f32", 2, 6), [3, 2, 1]],
          more=[[T("f32", 2, 6), [2, 3, 1]], [T("f32", 2, 6), [1, 1, 4]]], modes=SCRIPT),
+    Case("split_by_data", split_by_data, [X, torch.tensor([3, 9])],
+         more=[[X, torch.tensor([4, 8])], [X, torch.tensor([6, 6])]], since=11, modes=SCRIPT),
     Case("split_and_padded", split_and_padded, [M, [3, 3]], more=[[M, [4, 2]], [M, [5, 1]]], modes=SCRIPT),
     *[Case(f"{fn.__name__}_{example}", fn, [ROW, held(example)], more=[[ROW, held(i)] for i in others],
            modes=SCRIPT)
