@@ -11,8 +11,9 @@ namespace rules_onnx::passes {
 // new value by the view's inverse (views.h), and every later read of the written tensor, or of
 // any other view of it, sees the new value. Views are derived anew where they are read. Changed
 // lists are known item by item where the program order says so, else they become values of
-// prim::ListAppend and its like (ir/graph.h). What a branch or a loop writes outside itself
-// becomes an output of the prim::If, a carried value of the prim::Loop.
+// prim::ListAppend and its like (ir/graph.h); a tensor that lies in one of these alone is a view of
+// it. What a branch or a loop writes outside itself becomes an output of the prim::If, a carried
+// value of the prim::Loop; flags say which tensor a name stands for where the run decides that.
 //
 // Linear in the graph, but for views: each is derived at most once for each write to its tensor.
 //
