@@ -165,7 +165,7 @@ ROWS = [
     Case("split_by_list", split_by_list, [T("f32", 2, 6), [3, 2, 1]],
          more=[[T("f32", 2, 6), [2, 3, 1]], [T("f32", 2, 6), [1, 1, 4]]], modes=SCRIPT),
     Case("split_by_data", split_by_data, [X, torch.tensor([3, 9])],
-         more=[[X, torch.tensor([4, 8])], [X, torch.tensor([6, 6])]], since=11, modes=SCRIPT),
+         more=[[X, torch.tensor([4, 8])], [X, torch.tensor([6, 6])]], modes=SCRIPT),
     Case("split_and_padded", split_and_padded, [M, [3, 3]], more=[[M, [4, 2]], [M, [5, 1]]], modes=SCRIPT),
     *[Case(f"{fn.__name__}_{example}", fn, [ROW, held(example)], more=[[ROW, held(i)] for i in others],
            modes=SCRIPT)

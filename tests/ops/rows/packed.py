@@ -213,5 +213,6 @@ NUMBERS = ((3, 1), (2, 5), (1, 4))
 ROWS = [
     *[row for fn, since in PROGRAMS for row in counted(fn, NUMBERS, M, since=since)],
     *counted(maybe_of_one_size, NUMBERS, FIXED, since=10),
-    *counted(mixed, NUMBERS[:2], M),
+    *counted(mixed, NUMBERS[:1], M),
+    *counted(mixed, NUMBERS[1:2], M, since=13),
 ]
