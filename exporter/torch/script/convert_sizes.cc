@@ -105,8 +105,12 @@ bool Converter::AnyUntrusted(const ItemRef& item) const {
 DecidedSizes Converter::DoubtedSizes(const JitNode* node, const ir::Node& emitted,
                                      const JitValue* output) const {
   const size_t rank = MaxRank(typing_.Seen(output, contexts_));
-  if (input_.untrusted.count(node)) return {std::vector<bool>(rank, true), true};
-  return SizesDecidedBy(emitted, rank, [this](const ir::Value& v) { return IsUntrusted(v); });
+  const bool unmoved = input_.untrusted.count(node) > 0;
+  const DecidedSizes decided = SizesDecidedBy(emitted, rank, [&](const ir::Value& v) {
+    return IsUntrusted(v) || (unmoved && IsFree(v));
+  });
+  if (unmoved && !decided.any()) return {std::vector<bool>(rank, true), true};
+  return decided;
 }
 
 void Converter::FindUnmoved(const JitNode* node, const ir::Node& emitted, const JitValue* output,

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "exporter/ir/schema.h"
 
 namespace rules_onnx::script {
@@ -23,6 +24,7 @@ enum class Reach {
   kPads,        // pairs of items from the last axis on
   kSpatial,     // all axes from 2 on
   kLast,        // the last axis
+  kSequence,    // batch and time, the first two
   kEverything,
 };
 
@@ -90,6 +92,7 @@ constexpr Rule kRules[] = {
     {"aten::adaptive_max_pool1d", "*", Reach::kLastAxes},
     {"aten::adaptive_max_pool2d", "*", Reach::kLastAxes},
     {"aten::adaptive_max_pool3d", "*", Reach::kLastAxes},
+    {"aten::_pad_packed_sequence", "*", Reach::kSequence},
     {"aten::pad", "pad", Reach::kPads},
     {"aten::constant_pad_nd", "pad", Reach::kPads},
 };
@@ -166,6 +169,9 @@ class Marks {
   explicit Marks(size_t rank) : axes_(rank) {}
 
   void All() { axes_.assign(axes_.size(), true); }
+  void AllButLast() {
+    for (size_t i = 0; i + 1 < axes_.size(); ++i) axes_[i] = true;
+  }
   void From(size_t first) {
     for (size_t i = first; i < axes_.size(); ++i) axes_[i] = true;
   }
@@ -216,10 +222,55 @@ void Mark(const ir::Node& node, const ir::Arg& arg, Reach reach,
       return marks->From(2);
     case Reach::kLast:
       return marks->Axis(-1);
+    case Reach::kSequence:
+      marks->Axis(0);
+      return marks->Axis(1);
     case Reach::kEverything:
       return marks->All();
     default:
       return MarkItems(arg, reach, asked, marks);
+  }
+}
+
+// The result is as large as its arguments, broadcast.
+bool IsElementwise(absl::string_view op) {
+  static const std::set<std::string> kOps = {
+      "aten::add",  "aten::sub",     "aten::mul",   "aten::div",  "aten::neg",   "aten::abs",
+      "aten::relu", "aten::sigmoid", "aten::tanh",  "aten::gelu", "aten::silu",  "aten::exp",
+      "aten::log",  "aten::sqrt",    "aten::rsqrt", "aten::pow",  "aten::clamp", "aten::to",
+      "aten::eq",   "aten::ne",      "aten::lt",    "aten::le",   "aten::gt",    "aten::ge",
+      "aten::where", "aten::masked_fill", "aten::dropout", "aten::clone", "aten::softmax",
+      "aten::layer_norm"};
+  return kOps.count(std::string(absl::StripSuffix(op, "_"))) > 0;
+}
+
+// Where the sizes of the values, counted from the last axis, are not known, so are those of the result.
+void MarkUnknown(const ir::Arg& arg, size_t rank, Marks* marks) {
+  arg.ForEachValue([&](const ir::Value* value) {
+    if (!value->type.is_tensor()) return;
+    if (!value->type.shape) return marks->All();
+    const auto own = static_cast<int64_t>(value->type.shape->size());
+    for (int64_t axis = 0; axis < own; ++axis) {
+      const int64_t at = static_cast<int64_t>(rank) - own + axis;
+      const bool known = (*value->type.shape)[static_cast<size_t>(axis)].is_number();
+      if (!known && at >= 0) marks->Axis(at);
+    }
+  });
+}
+
+// Sizes that whole tensors decide. Those of the operators here that are known follow from sizes that are.
+void MarkDecidedByTensors(const ir::Node& node, size_t rank, Marks* marks) {
+  static const std::set<std::string> kRecurrent = {"aten::lstm", "aten::gru", "aten::rnn_tanh",
+                                                   "aten::rnn_relu"};
+  const std::string op(node.base_op());
+  if (kRecurrent.count(op)) return marks->AllButLast();  // the last one follows from the weights
+  if (IsElementwise(op)) {
+    for (const ir::NamedArg& arg : node.args) MarkUnknown(arg.value, rank, marks);
+  } else if (op == "aten::_pad_packed_sequence") {
+    Mark(node, ir::Arg(), Reach::kSequence, nullptr, marks);
+    MarkUnknown(node.args[0].value, rank, marks);
+  } else {
+    marks->All();
   }
 }
 
@@ -254,7 +305,7 @@ DecidedSizes SizesDecidedBy(const ir::Node& node, size_t rank,
       (IsNumber(*value) ? number : whole) = true;
     });
     if (whole) {
-      marks.All();
+      MarkDecidedByTensors(node, rank, &marks);
       decided.length = true;
     } else if (number) {
       if (MarkPicked(node, &marks)) continue;

@@ -47,7 +47,20 @@ TEST_F(SizeArgumentsTest, DimThatIsNotKnownMayBeAny) {
 }
 
 TEST_F(SizeArgumentsTest, TensorsDecideAll) {
-  EXPECT_EQ(Decided("aten::relu", {{"self", x_}}, 3, x_), "xxx+");
+  EXPECT_EQ(Decided("aten::matmul", {{"self", x_}, {"other", Tensor({ir::Dim(6), ir::Dim(2)})}}, 3, x_), "xxx+");
+}
+
+TEST_F(SizeArgumentsTest, ElementwiseResultsAreAsLargeAsTheArguments) {
+  EXPECT_EQ(Decided("aten::relu", {{"self", x_}}, 3, x_), "x..+");
+  EXPECT_EQ(Decided("aten::add_.Tensor", {{"self", Tensor({ir::Dim(4), ir::Dim(6)})}, {"other", x_}, {"alpha", 1}},
+                    4, x_),
+            ".x..+");
+}
+
+TEST_F(SizeArgumentsTest, FeaturesOfRecurrentNetworksFollowFromWeights) {
+  ir::Value* packed = Tensor({ir::Dim::Unknown(), ir::Dim(7)});
+  EXPECT_EQ(Decided("aten::lstm.data", {{"data", packed}}, 3, packed), "xx.+");
+  EXPECT_EQ(Decided("aten::_pad_packed_sequence", {{"data", packed}}, 3, packed), "xx.+");
 }
 
 TEST_F(SizeArgumentsTest, FactorsDecideNothing) {
