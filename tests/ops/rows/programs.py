@@ -610,8 +610,7 @@ ROWS = [
            [T("f32", 3, 4, 6, S=0), T("f32", 3, 4, 6, S=0)], modes=SCRIPT)
       for name, weights, options in (("weights", True, {}), ("batch_first", False, {"batch_first": True}),
                                      ("zero", True, {"add_zero_attn": True}), ("bias_kv", False, {"add_bias_kv": True}))],
-    Case("greedy_decoder", GreedyDecoder(), [T("f32", 2, 3, 6, B=0, S=1), T("i64", 3, low=1, high=2, K=0)], modes=SCRIPT,
-         dynamic_since=11),
+    Case("greedy_decoder", GreedyDecoder(), [T("f32", 2, 3, 6, B=0, S=1), T("i64", 3, low=1, high=2, K=0)], modes=SCRIPT),
     Case("known_enums", known_enums, [M], modes=SCRIPT),
     Case("forked", forked, [M], modes=SCRIPT),
     *counted(common_divisor, NUMBERS, since=10),
