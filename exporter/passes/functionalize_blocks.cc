@@ -84,10 +84,11 @@ void Functionalizer::BindIfOutput(ir::Node* node, size_t index,
 // Two results of a branch that are, or hold, one tensor.
 void Functionalizer::LinkResults(const ir::Node& node, size_t count,
                                  const std::vector<Ending>& endings) {
+  std::vector<Place*> own;
   for (size_t k = 0; k < count; ++k) {
+    Place* later = own.emplace_back(OwnPlace(node.outputs[k]));
     for (size_t j = 0; j < k; ++j) {
-      Place* later = OwnPlace(node.outputs[k]);
-      Place* earlier = OwnPlace(node.outputs[j]);
+      Place* earlier = own[j];
       if (later == nullptr || earlier == nullptr) continue;
       for (const Ending& ending : endings) {
         if (MayMeet(ending.places[k], ending.places[j])) HoldTogether(later, earlier);

@@ -10,8 +10,6 @@
 namespace rules_onnx::passes {
 namespace {
 
-using Kind = ir::Type::Kind;
-
 void CollectDefined(const ir::Block& block, std::unordered_set<const ir::Value*>* defined) {
   defined->insert(block.params.begin(), block.params.end());
   for (const auto& node : block.nodes) {
@@ -30,7 +28,7 @@ bool IsOneDType(const std::vector<Place*>& places, ir::DType dtype) {
 
 ir::Value* Functionalizer::EmitTruth(absl::string_view op, std::vector<ir::NamedArg> args,
                                      const ir::Node& origin) {
-  return EmitterFor(origin).Emit(op, std::move(args), ir::Type::Scalar(Kind::kBool));
+  return EmitterFor(origin).Emit(op, std::move(args), BoolType());
 }
 
 ir::Arg Functionalizer::EmitChoice(const ir::Arg& condition, const ir::Arg& a, const ir::Arg& b,
@@ -120,7 +118,7 @@ std::vector<Choice> Functionalizer::LiftedChoices(const Place& place, ir::Node* 
     for (size_t b = 0; b < branch->blocks.size(); ++b) {
       branch->blocks[b]->results.push_back(b == side ? choice.chosen : ir::Arg(false));
     }
-    branch->outputs.push_back(context_->graph->NewValue(ir::Type::Scalar(Kind::kBool)));
+    branch->outputs.push_back(context_->graph->NewValue(BoolType()));
     choice.chosen = branch->outputs.back();
   }
   return choices;

@@ -421,7 +421,7 @@ void Functionalizer::PutInAdded(const ir::Node& node, const ListChange& change,
   }
   ir::Arg index;
   if (base == "aten::append") {
-    index = EmitterFor(node).Emit("aten::len.t", {{"a", list}}, ir::Type::Scalar(Kind::kInt));
+    index = EmitterFor(node).Emit("aten::len.t", {{"a", list}}, IntType());
   } else if (base == "aten::_set_item") {
     index = PlaceInList(list, Read(node.args[1].value, node), node);
   } else if (node.args[1].value.is_int() && node.args[1].value.as_int() == 0) {
@@ -437,7 +437,7 @@ const ir::Node* Functionalizer::AsDelete(const ir::Node& node) {
   args[0].value = AsOneValue(Read(args[0].value, node), PlaceOf(args[0].value)->type, node, "");
   args[1].value = Read(args[1].value, node);
   ir::Value* index = EmitterFor(node).Emit("aten::index.list_" + overload, std::move(args),
-                                           ir::Type::Scalar(Kind::kInt));
+                                           IntType());
   auto removal = context_->graph->NewNode("aten::Delete.t",
                                           {{"self", node.args[0].value}, {"idx", index}});
   context_->InheritPlace(node, removal.get());

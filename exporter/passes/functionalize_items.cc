@@ -15,8 +15,6 @@ namespace {
 
 using Kind = ir::Type::Kind;
 
-ir::Type IntType() { return ir::Type::Scalar(Kind::kInt); }
-
 constexpr int64_t kNowhere = -1;  // an order that no list has
 
 }  // namespace

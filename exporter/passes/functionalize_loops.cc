@@ -9,14 +9,6 @@
 #include "exporter/passes/functionalizer.h"
 
 namespace rules_onnx::passes {
-namespace {
-
-using Kind = ir::Type::Kind;
-
-ir::Type BoolType() { return ir::Type::Scalar(Kind::kBool); }
-
-}  // namespace
-
 // A carried value that may be another tensor in each iteration.
 struct Functionalizer::Slot {
   size_t index;                // among the program's carried values
@@ -478,9 +470,9 @@ void Functionalizer::BindLoopOutputs(LoopParts* loop, const std::vector<ir::Valu
 // Two of the loop's own results that are, or hold, one tensor, where no flag tells so.
 void Functionalizer::LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named) {
   for (const Slot& slot : loop.slots) {
+    Place* later = OwnPlace(named[slot.index]);
     for (const Slot& other : loop.slots) {
       if (&other == &slot) break;
-      Place* later = OwnPlace(named[slot.index]);
       Place* earlier = OwnPlace(named[other.index]);
       if (later == nullptr || earlier == nullptr) continue;
       const bool told = std::count(slot.twins.begin(), slot.twins.end(), &other) > 0;

@@ -16,6 +16,9 @@ namespace rules_onnx::passes {
 
 using NodeList = std::vector<std::unique_ptr<ir::Node>>;
 
+inline ir::Type IntType() { return ir::Type::Scalar(ir::Type::Kind::kInt); }
+inline ir::Type BoolType() { return ir::Type::Scalar(ir::Type::Kind::kBool); }
+
 // Values that are replaced by other arguments. A replacement is taken as it stands: what is set
 // must hold no replaced value itself, which a sweep in program order gives by itself.
 class Replacements {

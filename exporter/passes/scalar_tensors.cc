@@ -142,7 +142,7 @@ class Scalarizer {
       operands.push_back({"", Number(operand.value, emitter)});
     }
     return emitter->Emit(*IntOperator(*node), std::move(operands),
-                         ir::Type::Scalar(Kind::kInt));
+                         IntType());
   }
 
   Context* context_;

@@ -19,8 +19,6 @@ using Names = absl::flat_hash_set<absl::string_view>;
 using Inverse = ir::Value* (*)(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
                                Emitter* emitter);
 
-ir::Type IntType() { return ir::Type::Scalar(ir::Type::Kind::kInt); }
-
 bool SameStaticShape(const ir::Type& a, const ir::Type& b) {
   if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return false;
   return std::equal(

@@ -13,11 +13,6 @@ namespace {
 
 using Kind = ir::Type::Kind;
 
-bool IsNumber(const ir::Type& type) {
-  return type.kind == Kind::kInt || type.kind == Kind::kFloat || type.kind == Kind::kBool ||
-         type.kind == Kind::kComplex;
-}
-
 size_t MaxRank(const Observed& seen) {
   size_t rank = seen.sizes ? seen.sizes->size() : 0;
   for (const Observed& element : seen.elements) rank = std::max(rank, MaxRank(element));
@@ -67,12 +62,6 @@ bool AllSizesKnown(const ir::Type& type) {
   return type.is_tensor() && type.shape &&
          std::none_of(type.shape->begin(), type.shape->end(),
                       [](const ir::Dim& dim) { return dim.is_unknown(); });
-}
-
-bool AnyValue(const ir::Arg& arg, const std::function<bool(const ir::Value&)>& asked) {
-  bool any = false;
-  arg.ForEachValue([&](const ir::Value* value) { any = any || asked(*value); });
-  return any;
 }
 
 }  // namespace

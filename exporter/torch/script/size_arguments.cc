@@ -152,18 +152,6 @@ std::optional<Reach> ReachOf(const ir::Node& node, absl::string_view argument) {
   return std::nullopt;
 }
 
-bool AnyAsked(const ir::Arg& arg, const std::function<bool(const ir::Value&)>& asked) {
-  bool any = false;
-  arg.ForEachValue([&](const ir::Value* value) { any = any || asked(*value); });
-  return any;
-}
-
-bool IsNumber(const ir::Value& value) {
-  using Kind = ir::Type::Kind;
-  return value.type.kind == Kind::kInt || value.type.kind == Kind::kFloat ||
-         value.type.kind == Kind::kBool || value.type.kind == Kind::kComplex;
-}
-
 class Marks {
  public:
   explicit Marks(size_t rank) : axes_(rank) {}
@@ -202,7 +190,7 @@ void MarkItems(const ir::Arg& arg, Reach reach,
   for (size_t i = 0; i < items.size(); ++i) {
     const auto place = static_cast<int64_t>(i), size = static_cast<int64_t>(items.size());
     if (reach == Reach::kShape && items[i].is_int() && items[i].as_int() == -1) marks->Axis(place);
-    if (!AnyAsked(items[i], asked)) continue;
+    if (!AnyValue(items[i], asked)) continue;
     switch (reach) {
       case Reach::kLastAxes: marks->Axis(place - size); break;
       case Reach::kPads: marks->Axis(-1 - place / 2); break;
@@ -290,6 +278,18 @@ bool MarkPicked(const ir::Node& node, Marks* marks) {
 
 }  // namespace
 
+bool IsNumber(const ir::Type& type) {
+  using Kind = ir::Type::Kind;
+  return type.kind == Kind::kInt || type.kind == Kind::kFloat || type.kind == Kind::kBool ||
+         type.kind == Kind::kComplex;
+}
+
+bool AnyValue(const ir::Arg& arg, const std::function<bool(const ir::Value&)>& asked) {
+  bool any = false;
+  arg.ForEachValue([&](const ir::Value* value) { any = any || asked(*value); });
+  return any;
+}
+
 bool DecidedSizes::any() const {
   return length || std::any_of(axes.begin(), axes.end(), [](bool decided) { return decided; });
 }
@@ -302,7 +302,7 @@ DecidedSizes SizesDecidedBy(const ir::Node& node, size_t rank,
     bool whole = false, number = false;
     arg.value.ForEachValue([&](const ir::Value* value) {
       if (!asked(*value)) return;
-      (IsNumber(*value) ? number : whole) = true;
+      (IsNumber(value->type) ? number : whole) = true;
     });
     if (whole) {
       MarkDecidedByTensors(node, rank, &marks);

@@ -12,6 +12,10 @@
 
 namespace rules_onnx::script {
 
+bool IsNumber(const ir::Type& type);
+// Whether it holds for any of the values in the argument.
+bool AnyValue(const ir::Arg& arg, const std::function<bool(const ir::Value&)>& asked);
+
 struct DecidedSizes {
   std::vector<bool> axes;  // of each tensor that the operator gives
   bool length = false;     // of a list that it gives
