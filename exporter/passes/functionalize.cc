@@ -6,8 +6,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "exporter/ir/unique_names.h"
 #include "absl/strings/string_view.h"
+#include "exporter/ir/unique_names.h"
 #include "exporter/passes/functionalizer.h"
 #include "exporter/passes/twins.h"
 #include "exporter/passes/views.h"
@@ -622,15 +622,14 @@ void Functionalizer::VisitNode(NodePtr node) {
   const ir::Arg self = node->args.empty() ? ir::Arg() : node->args[0].value;
   const std::vector<Place*> args = PlacesIn(*node);
   ReadArgs(node.get());
-  if (PlaceOf(self) != nullptr && self.value()->type.is_tensor()) {
-    return VisitView(std::move(node), self, rough_inputs);
-  }
+  if (PlaceOf(self) != nullptr) return VisitView(std::move(node), self, args, rough_inputs);
   BindOutputs(*node, rough_inputs, args);
   Emit(std::move(node));
 }
 
 // `self` is the first argument as the program names it; the node's own is its newest value.
-void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inputs) {
+void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vector<Place*>& args,
+                               bool rough_inputs) {
   Place* place = PlaceOf(self);
   ViewKind kind = GivesListOfViews(*node) ? ViewKind::kView : ClassifyView(*node, place->layout);
   if (kind == ViewKind::kSame) {
@@ -667,7 +666,7 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, bool rough_inp
     if (rough_inputs) rough_.insert(node->output());
     return Emit(std::move(node));
   }
-  BindOutputs(*node, rough_inputs);
+  BindOutputs(*node, rough_inputs, args);
   Place* made = PlaceOf(node->output());
   if (kind == ViewKind::kUnknown && made != nullptr) MayShare(made, place);
   Emit(std::move(node));

@@ -450,6 +450,34 @@ output y1 = %19
 )");
 }
 
+TEST(FunctionalizeTest, CastListIsTheListItself) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[2]")}, "float32[2]");
+  ir::Value* list = p.Add("prim::ListConstruct", {{"items", ir::Arg(ir::Arg::List{})}},
+                          {"list[float32[2]]"})->output();
+  p.Loop(p.Input("n", "int"), true, {}, {},
+         [&](std::vector<ir::Value*>) -> std::vector<ir::Arg> {
+           p.Op("aten::append.t", {list, p.Op("aten::cos", {x}, "float32[2]")},
+                "list[float32[2]]");
+           return {true};
+         });
+  ir::Value* cast = p.Op("prim::unchecked_cast", {list}, "list[float32[2]]");
+  p.Op("aten::append.t", {cast, x}, "list[float32[2]]");
+  p.Output(p.Op("aten::len.t", {list}, "int"));
+  EXPECT_EQ(Functional(&p), R"(
+%1: float32[2] = aten::sin(self=%x)
+%10: list[float32[2]] = prim::ListConstruct(items=[])
+%12: list[float32[2]] = prim::Loop(max_trip_count=%n, cond=True, carried=[%10])
+  block(%4: int, %11: list[float32[2]]):
+    %5: float32[2] = aten::cos(self=%1)
+    %13: list[float32[2]] = prim::ListAppend(self=%11, el=%5)
+    return (True, %13)
+%15: list[float32[2]] = prim::ListAppend(self=%12, el=%1)
+%9: int = aten::len.t(a=%15)
+output y0 = %9
+)");
+}
+
 // An item of a list whose length only the run tells, and then a change of the list.
 std::string ItemThenPop(const std::string& item_type, const std::string& written) {
   Program p;

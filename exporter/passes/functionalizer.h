@@ -87,7 +87,8 @@ class Functionalizer {
 
   void VisitBlock(ir::Block* block, const std::function<void()>& at_end);
   void VisitNode(NodePtr node);
-  void VisitView(NodePtr node, const ir::Arg& self, bool rough_inputs);
+  void VisitView(NodePtr node, const ir::Arg& self, const std::vector<Place*>& args,
+                 bool rough_inputs);
   void VisitWrite(NodePtr node);
   void VisitGeometryChange(NodePtr node, const ir::Arg& self);
   bool IsRough(const ir::Node& node) const;
