@@ -279,9 +279,7 @@ bool MarkPicked(const ir::Node& node, Marks* marks) {
 }  // namespace
 
 bool IsNumber(const ir::Type& type) {
-  using Kind = ir::Type::Kind;
-  return type.kind == Kind::kInt || type.kind == Kind::kFloat || type.kind == Kind::kBool ||
-         type.kind == Kind::kComplex;
+  return type.is_number() || type.kind == ir::Type::Kind::kComplex;
 }
 
 bool AnyValue(const ir::Arg& arg, const std::function<bool(const ir::Value&)>& asked) {

@@ -12,6 +12,7 @@
 
 namespace rules_onnx::script {
 
+// An int, float, bool or complex number.
 bool IsNumber(const ir::Type& type);
 // Whether it holds for any of the values in the argument.
 bool AnyValue(const ir::Arg& arg, const std::function<bool(const ir::Value&)>& asked);
