@@ -68,7 +68,7 @@ class Reference:
 class Search:
     def __init__(self, path, case, folder, rtol, atol):
         self.case, self.rtol, self.atol = case, rtol, atol
-        model = onnx.load(path, load_external_data=False)
+        model = onnx.shape_inference.infer_shapes(onnx.load(path, load_external_data=False))
         main = ModelGraph(model, os.path.dirname(os.path.abspath(path)), (), model.graph)
         self.graphs = {graph.path: graph for graph in main.with_inner_graphs()}
         with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:

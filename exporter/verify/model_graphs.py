@@ -3,13 +3,9 @@ R"py("  # C++ reads this file too, as a raw string: see script.cc.
 read of the graphs around them. The iterations of a loop are run one by one.
 """
 
-from onnx_models import numpy, onnx, start_session, used_names
+import collections
 
-
-def inner_graphs(node):
-    """(name of the attribute, graph)"""
-    return [(attribute.name, attribute.g) for attribute in node.attribute
-            if attribute.type == onnx.AttributeProto.GRAPH]
+from onnx_models import inner_graphs, numpy, onnx, start_session, used_names
 
 
 def outer_names(graph):
@@ -25,27 +21,34 @@ def outer_names(graph):
 
 
 def input_of(name, value):
-    """The declaration of an input that takes the value, of any shape."""
-    first = numpy.asarray(value[0] if isinstance(value, list) else value)
-    dtype = onnx.helper.np_dtype_to_tensor_dtype(first.dtype)
-    tensor = onnx.helper.make_tensor_type_proto(dtype, None)
-    return onnx.helper.make_value_info(
-        name, onnx.helper.make_sequence_type_proto(tensor) if isinstance(value, list) else tensor)
+    """The declaration of an input that takes the tensor, of any shape."""
+    dtype = onnx.helper.np_dtype_to_tensor_dtype(numpy.asarray(value).dtype)
+    return onnx.helper.make_tensor_value_info(name, dtype, None)
+
+
+def clear_shapes(kind):
+    """Of a TypeProto: those of a tensor, of the items of a sequence, of an optional value."""
+    if kind.HasField("tensor_type"):
+        kind.tensor_type.ClearField("shape")
+    for inner in ("sequence_type", "optional_type"):
+        if kind.HasField(inner):
+            clear_shapes(getattr(kind, inner).elem_type)
 
 
 def without_shape(declaration):
     copy = onnx.ValueInfoProto.FromString(declaration.SerializeToString())
-    if copy.type.HasField("tensor_type"):
-        copy.type.tensor_type.ClearField("shape")
+    clear_shapes(copy.type)
     return copy
 
 
 class ModelGraph:
     """`path` leads to it: (name of the node, name of the attribute), …, from outside in."""
 
-    def __init__(self, model, folder, path, graph):
-        """`folder` has the model's external data."""
+    def __init__(self, model, folder, path, graph, outer=None):
+        """`folder` has the model's external data; `outer` is the graph around it."""
         self.model, self.folder, self.path, self.graph = model, folder, path, graph
+        own = {value.name: value for value in (*graph.value_info, *graph.output, *graph.input)}
+        self.declared = outer.declared.new_child(own) if outer else collections.ChainMap(own)
         self.nodes = {node.name: node for node in graph.node}
         self.initializers = {tensor.name for tensor in model.graph.initializer}
         self.inputs = [value.name for value in graph.input if value.name not in self.initializers]
@@ -57,15 +60,15 @@ class ModelGraph:
         yield self
         for node in self.graph.node:
             for name, graph in inner_graphs(node):
-                inner = ModelGraph(self.model, self.folder, (*self.path, (node.name, name)), graph)
+                inner = ModelGraph(self.model, self.folder, (*self.path, (node.name, name)), graph,
+                                   self)
                 yield from inner.with_inner_graphs()
 
     def declared_inputs(self, feeds):
         """The main graph's as they are; what goes into an inner one may have any shape."""
         if not self.path:
             return self.graph.input
-        declared = {value.name: value for value in self.graph.input}
-        return [without_shape(declared[name]) if name in declared else input_of(name, value)
+        return [without_shape(self.declared[name]) if name in self.declared else input_of(name, value)
                 for name, value in feeds.items()]
 
     def part(self, names, feeds):

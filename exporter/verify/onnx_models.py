@@ -22,6 +22,7 @@ try:
     import onnx
     import onnx.numpy_helper
     import onnx.reference
+    import onnx.shape_inference
     import onnxruntime
 except ImportError as error:
     fail(f"{sys.executable} cannot verify: {error}; name a Python that has onnxruntime, onnx and "
@@ -65,10 +66,20 @@ def draws(node):
 SIZED_BY_VALUES = {"Compress", "ConstantOfShape", "NonMaxSuppression", "NonZero", "Range", "Unique"}
 
 
-def random_values(graph):
-    """The values that depend on random numbers: name -> whether their sizes may too."""
-    found = {}
+def inner_graphs(node):
+    """(name of the attribute, graph)"""
+    return [(attribute.name, attribute.g) for attribute in node.attribute
+            if attribute.type == onnx.AttributeProto.GRAPH]
+
+
+def random_values(graph, found=None):
+    """The values that depend on random numbers, those of inner graphs included: name -> whether their
+    sizes may too."""
+    found = {} if found is None else found
     for node in graph.node:
+        if node.op_type in ("If", "Loop", "Scan"):
+            find_random_results(node, found)
+            continue
         inputs = [name for name in used_names(node) if name in found]
         sized = any(found[name] for name in inputs)
         if node.op_type in ("Shape", "Size") and not sized:
@@ -77,6 +88,40 @@ def random_values(graph):
             sized = sized or bool(inputs) and node.op_type in SIZED_BY_VALUES
             found.update(dict.fromkeys(node.output, sized))
     return found
+
+
+def find_random_results(node, found):
+    """Those of a branch or loop, and values in it."""
+    deciding = list(node.input[:{"If": 1, "Loop": 2, "Scan": 0}[node.op_type]])
+    for _, inner in inner_graphs(node):
+        results = find_random_inside(node, inner, found)
+        if node.op_type == "Loop":
+            deciding.append(inner.output[0].name)
+        found.update({output: found[result] or found.get(output, False)
+                      for output, result in zip(node.output, results) if result in found})
+    if not found.keys().isdisjoint(deciding):
+        found.update(dict.fromkeys(node.output, True))
+
+
+def find_random_inside(node, inner, found):
+    """The names of the inner graph's results that are the node's. What a loop carries may be random from
+    an iteration on."""
+    params, given = [value.name for value in inner.input], list(node.input)
+    results = [value.name for value in inner.output]
+    carried = len(params)
+    if node.op_type == "Loop":
+        params, results, given = params[2:], results[1:], given[2:]
+    elif node.op_type == "Scan":
+        [count] = [attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"]
+        carried -= count
+    new = {param: found[value] for param, value in zip(params, given) if value in found}
+    while True:
+        found.update(new)
+        random_values(inner, found)
+        new = {param: found[result] for param, result in zip(params[:carried], results)
+               if result in found and param not in found}
+        if not new:
+            return results
 
 
 def start_session(model, folder):

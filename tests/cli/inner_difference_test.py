@@ -96,6 +96,27 @@ class Long(torch.nn.Module):
         return y.sum()
 
 
+class Noisy(torch.nn.Module):
+    def forward(self, x, n: int):
+        y, noise = x, x
+        for i in range(n):
+            noise = noise + torch.rand_like(x)
+            noise = noise * 2
+            y = torch.tanh(y) + i
+        return y, noise
+
+
+class Growing(torch.nn.Module):
+    def forward(self, x, n: int):
+        items: List[torch.Tensor] = []
+        for i in range(n):
+            y = x + len(items)
+            if i > 0:
+                y = torch.exp(y) + items[-1]
+            items.append(y)
+        return torch.cat(items)
+
+
 class Choosing(torch.nn.Module):
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda x: torch.sigmoid(x), lambda x: torch.exp(x), (x,))
@@ -284,6 +305,16 @@ class InnerDifferenceTest(unittest.TestCase):
         self.change(swap)
         found = self.check("prim::Loop", "for i in range(n)", ("prim::Loop", 1))
         self.assertRegex(found["problem"], "^carried")
+
+    def test_random_values_are_no_difference(self):
+        self.script(Noisy(), "x:float32[3,4]", "n:int=3")
+        self.change(make_wrong, "/Tanh", 1)
+        self.check("aten::tanh", "torch.tanh(y)", ("prim::Loop", 1))
+
+    def test_carried_list_that_starts_empty(self):
+        self.script(Growing(), "x:float32[3,4]", "n:int=4")
+        self.change(make_wrong, "/Exp", 2)
+        self.check("aten::exp", "torch.exp(y)", ("prim::Loop", 2), ("prim::If", "then"))
 
     def test_condition(self):
         def swap(model):
