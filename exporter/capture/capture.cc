@@ -74,8 +74,9 @@ absl::Status FinishCapture(Program program, const CaptureOptions& options,
   if (absl::Status status = RenameInputs(options.input_names, &program.graph); !status.ok()) {
     return status;
   }
-  absl::Status status = passes::RunPasses(&program.graph, &program.debug, diagnostics, nullptr,
-                                          options.state_outputs);
+  absl::Status status = passes::RunPasses(
+      &program.graph, &program.debug, diagnostics,
+      {.state_outputs = options.state_outputs, .weight_memory = std::move(program.weight_memory)});
   if (!status.ok() || diagnostics->has_errors()) return status;
   if (options.do_constant_folding && options.training == Training::kEval) {
     if (status = FoldBatchNorm(&program); !status.ok()) return status;

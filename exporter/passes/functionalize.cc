@@ -173,16 +173,26 @@ void Functionalizer::Run() {
   for (ir::Value* input : graph->main.params) {
     if (IsTracked(input)) BindNewRoot(input, Layout::Contiguous(input->type));
   }
-  for (const ir::Weight& weight : graph->weights) {
-    if (!IsTracked(weight.value)) continue;
-    BindNewRoot(weight.value, Layout::Contiguous(weight.value->type))->weight = &weight;
-  }
+  for (size_t i = 0; i < graph->weights.size(); ++i) BindWeight(i);
   const ir::Node end;
   VisitBlock(&graph->main, [&] {
     for (ir::Arg& result : graph->main.results) result = Read(result, end);
     if (context_->state_outputs) ReturnChanges(end);
   });
   if (!context_->state_outputs) WarnOfLostChanges();
+}
+
+void Functionalizer::BindWeight(size_t index) {
+  const ir::Weight& weight = context_->graph->weights[index];
+  const Layout layout = context_->weight_memory.empty()
+                            ? Layout::Contiguous(weight.value->type)
+                            : Layout::Strided(context_->weight_memory[index].strides,
+                                              weight.value->type);
+  if (IsTracked(weight.value)) {
+    BindNewRoot(weight.value, layout)->weight = &weight;
+  } else {
+    views_[weight.value] = {layout, weight.value};
+  }
 }
 
 // ---- names ----

@@ -46,6 +46,7 @@ class Functionalizer {
   Object* ObjectOf(const ir::Value* value) const;  // nullptr where untracked
   Place* PlaceOf(const ir::Arg& arg) const;        // nullptr where untracked
   void Bind(const ir::Value* value, Place* place);
+  void BindWeight(size_t index);
   void BindSame(const ir::Value* value, const ir::Arg& object);
   Place* BindNewRoot(ir::Value* value, Layout layout = {});
   // `args`: where the program has what the node takes.

@@ -24,6 +24,7 @@ std::optional<Strides> RowMajor(const ir::Type& type) {
 }
 
 bool IsOne(const ir::Dim& dim) { return dim.is_number() && dim.value() == 1; }
+bool IsZero(const ir::Dim& dim) { return dim.is_number() && dim.value() == 0; }
 
 std::optional<size_t> Axis(const ir::Node& node, absl::string_view name, size_t rank) {
   const ir::Arg* arg = node.Find(name);
@@ -110,10 +111,18 @@ Layout Layout::Contiguous(const ir::Type& type) {
   return layout;
 }
 
+Layout Layout::Strided(const std::vector<int64_t>& strides, const ir::Type& type) {
+  Layout layout;
+  layout.strides_ = Strides(strides.begin(), strides.end());
+  layout.contiguous_ = layout.IsContiguous(type) == Answer::kYes;
+  return layout;
+}
+
 Answer Layout::IsContiguous(const ir::Type& type) const {
   if (contiguous_) return Answer::kYes;
   const auto row_major = RowMajor(type);
   if (!strides_ || !row_major || strides_->size() != row_major->size()) return Answer::kUnknown;
+  if (std::any_of(type.shape->begin(), type.shape->end(), IsZero)) return Answer::kYes;
   for (size_t i = 0; i < strides_->size(); ++i) {
     if (IsOne((*type.shape)[i])) continue;
     if ((*strides_)[i].is_unknown()) return Answer::kUnknown;

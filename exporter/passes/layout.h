@@ -21,6 +21,8 @@ class Layout {
   Layout() = default;
   // Row-major, of whatever shape.
   static Layout Contiguous(const ir::Type& type);
+  // In elements, one for each axis of the type.
+  static Layout Strided(const std::vector<int64_t>& strides, const ir::Type& type);
 
   // `type` is the tensor's own.
   Answer IsContiguous(const ir::Type& type) const;

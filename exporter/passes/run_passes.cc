@@ -1,6 +1,7 @@
 #include "exporter/passes/run_passes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "exporter/ir/verify.h"
 #include "exporter/passes/alias_classes.h"
@@ -14,6 +15,7 @@
 #include "exporter/passes/fold.h"
 #include "exporter/passes/functionalize.h"
 #include "exporter/passes/identities.h"
+#include "exporter/passes/overlapping_weights.h"
 #include "exporter/passes/running_statistics.h"
 #include "exporter/passes/scalar_tensors.h"
 #include "exporter/passes/squeezes.h"
@@ -69,15 +71,16 @@ bool ChangesFacts(const Context& context) {
 }  // namespace
 
 absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
-                       diagnostics::Diagnostics* diagnostics, const StageObserver& observer,
-                       bool state_outputs) {
+                       diagnostics::Diagnostics* diagnostics, PassOptions options) {
   if (absl::Status status = ir::VerifyGraph(*graph); !status.ok()) return status;
   const auto show = [&](absl::string_view stage) {
-    if (observer) observer(stage, *graph);
+    if (options.observer) options.observer(stage, *graph);
   };
   Context context(graph, debug, diagnostics);
-  context.state_outputs = state_outputs;
+  context.state_outputs = options.state_outputs;
+  context.weight_memory = std::move(options.weight_memory);
   show("captured");
+  ViewOverlappingWeights(&context);
   StateRunningStatistics(&context);
   if (!ChangesFacts(context)) {
     Repeat(&context, kBeforeFunctionalize);

@@ -3,12 +3,14 @@
 #define RULES_ONNX_EXPORTER_PASSES_RUN_PASSES_H_
 
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "exporter/diagnostics/diagnostics.h"
 #include "exporter/ir/graph.h"
 #include "exporter/ir/serialize.h"
+#include "exporter/passes/context.h"
 
 namespace rules_onnx::passes {
 
@@ -16,13 +18,17 @@ namespace rules_onnx::passes {
 // "functional", "final".
 using StageObserver = std::function<void(absl::string_view stage, const ir::Graph& graph)>;
 
+struct PassOptions {
+  StageObserver observer;
+  bool state_outputs = false;               // Context::state_outputs
+  std::vector<WeightMemory> weight_memory;  // Context::weight_memory
+};
+
 // Runs all passes. Afterwards no operator writes to an argument, and VerifyGraph holds with
 // `functional`. What cannot be expressed is reported to `diagnostics` as errors, all of it; the
-// graph is then not to be used. A status is a graph that does not verify. With `state_outputs` each
-// buffer that the program changes gives an output as well (Context::state_outputs).
+// graph is then not to be used. A status is a graph that does not verify.
 absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
-                       diagnostics::Diagnostics* diagnostics,
-                       const StageObserver& observer = nullptr, bool state_outputs = false);
+                       diagnostics::Diagnostics* diagnostics, PassOptions options = {});
 
 }  // namespace rules_onnx::passes
 

@@ -11,7 +11,7 @@ namespace rules_onnx::passes {
 namespace {
 
 absl::Status RunAll(Program* p, const StageObserver& observer = nullptr) {
-  return RunPasses(p->graph(), p->context()->debug, p->context()->diagnostics, observer);
+  return RunPasses(p->graph(), p->context()->debug, p->context()->diagnostics, {observer});
 }
 
 TEST(RunPassesTest, ScriptedListInAConstantLoopBecomesPlainValues) {

@@ -138,10 +138,7 @@ absl::Status Archive::ReadPayloads(const std::string& folder, const std::string&
   if (!text.ok()) return text.status();
   auto payloads = DecodePayloads(absl::StrCat(path(), ": ", config), *text);
   if (!payloads.ok()) return payloads.status();
-  for (auto& [name, payload] : *payloads) {
-    const std::string entry = absl::StrCat(folder, payload.path_name);
-    tensors_.emplace(name, Place{zip_.get(), entry, std::move(payload)});
-  }
+  AddPayloads(*zip_, folder, *std::move(payloads));
   return absl::OkStatus();
 }
 
@@ -155,10 +152,18 @@ absl::Status Archive::ReadStateDict(const zip::Entry& entry) {
   if (!pickle.ok()) return pickle.status();
   auto payloads = DecodeStateDict(absl::StrCat(path(), ": ", entry.name), *pickle);
   if (!payloads.ok()) return payloads.status();
-  for (auto& [name, payload] : *payloads) {
-    tensors_.emplace(name, Place{&zip, absl::StrCat(root, payload.path_name), payload});
-  }
+  AddPayloads(zip, root, *std::move(payloads));
   return absl::OkStatus();
+}
+
+void Archive::AddPayloads(const zip::ZipReader& zip, const std::string& folder,
+                          std::map<std::string, Payload> payloads) {
+  for (auto& [name, payload] : payloads) {
+    std::string entry = absl::StrCat(folder, payload.path_name);
+    const int number = static_cast<int>(storages_.size());
+    const int storage = storages_.try_emplace({&zip, entry}, number).first->second;
+    tensors_.emplace(name, Place{&zip, std::move(entry), std::move(payload), storage});
+  }
 }
 
 absl::StatusOr<std::string> Archive::ReadAxisNames() const {
@@ -197,6 +202,11 @@ absl::StatusOr<std::unique_ptr<weights::TensorSource>> Archive::OpenTensor(
   return weights::FileSource(payload.dtype, payload.sizes,
                              weights::FileView{path(), entry->offset, entry->size,
                                                payload.storage_offset, payload.strides});
+}
+
+passes::WeightMemory Archive::MemoryOf(absl::string_view name) const {
+  const Place& place = tensors_.find(name)->second;
+  return {place.storage, place.payload.storage_offset, place.payload.strides};
 }
 
 }  // namespace rules_onnx::pt2

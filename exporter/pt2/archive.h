@@ -25,10 +25,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "exporter/passes/context.h"
 #include "exporter/pt2/format.h"
 #include "exporter/weights/tensor_source.h"
 #include "exporter/zip/zip_reader.h"
@@ -52,12 +54,15 @@ class Archive {
   // Where the bytes of a parameter, buffer or constant are. Fails where there is no such tensor
   // or its bytes do not lie in its entry.
   absl::StatusOr<std::unique_ptr<weights::TensorSource>> OpenTensor(absl::string_view name) const;
+  // Where a tensor that can be opened lay in the program's memory.
+  passes::WeightMemory MemoryOf(absl::string_view name) const;
 
  private:
   struct Place {
     const zip::ZipReader* zip;
     std::string entry;
     Payload payload;
+    int storage;  // a number for each entry
   };
   Archive(std::unique_ptr<zip::ZipReader> zip, std::string program)
       : zip_(std::move(zip)), program_(std::move(program)) {}
@@ -66,12 +71,15 @@ class Archive {
   static absl::StatusOr<Archive> OpenOld(std::unique_ptr<zip::ZipReader> zip);
   absl::Status ReadPayloads(const std::string& folder, const std::string& config);
   absl::Status ReadStateDict(const zip::Entry& entry);
+  void AddPayloads(const zip::ZipReader& zip, const std::string& folder,
+                   std::map<std::string, Payload> payloads);
 
   std::unique_ptr<zip::ZipReader> zip_;
   std::string program_;                                 // entry
   std::string axis_names_;                              // entry
   std::vector<std::unique_ptr<zip::ZipReader>> inner_;  // archives in it
   std::map<std::string, Place, std::less<>> tensors_;
+  std::map<std::pair<const zip::ZipReader*, std::string>, int> storages_;
 };
 
 }  // namespace rules_onnx::pt2

@@ -110,6 +110,7 @@ class ProgramReader {
     program_.graph.weights.push_back(
         {.value = value, .name = name, .is_parameter = spec.kind == InputSpec::Kind::kParameter});
     program_.sources.push_back(std::move(source));
+    program_.weight_memory.push_back(archive_.MemoryOf(spec.target));
     return value;
   }
 

@@ -52,6 +52,16 @@ WeightTable::Key WeightTable::KeyOf(const at::Tensor& tensor) {
           static_cast<int>(tensor.scalar_type()), tensor.sizes().vec(), tensor.strides().vec()};
 }
 
+passes::WeightMemory WeightTable::MemoryOf(const at::Tensor& tensor) {
+  const void* const storage = std::get<0>(KeyOf(tensor));
+  const int number =
+      storages_.try_emplace(storage, static_cast<int>(storages_.size())).first->second;
+  if (tensor.layout() == at::kStrided && tensor.has_storage()) {
+    return {number, tensor.storage_offset(), tensor.strides().vec()};
+  }
+  return {number, 0, torch_values::Plain(tensor).strides().vec()};
+}
+
 void WeightTable::AddModule(const torch::jit::Module& module, const std::string& prefix) {
   const auto& type = module.type();
   for (size_t i = 0; i < type->numAttributes(); ++i) {
@@ -100,6 +110,7 @@ void WeightTable::Finish(capture::Program* program) {
                                                 .is_parameter = entry.is_parameter,
                                                 .bytes = source->bytes()});
     program->sources.push_back(std::move(source));
+    program->weight_memory.push_back(MemoryOf(entry.tensor));
   }
 }
 

@@ -38,12 +38,15 @@ class WeightTable {
     ir::Value* value = nullptr;
   };
 
+  // Numbers storages in the order of asking.
+  passes::WeightMemory MemoryOf(const at::Tensor& tensor);
   static Key KeyOf(const at::Tensor& tensor);
   void AddModule(const torch::jit::Module& module, const std::string& prefix);
   size_t Add(const at::Tensor& tensor, const std::string& name, bool is_parameter);
 
   std::map<Key, size_t> index_;
   std::vector<Entry> entries_;
+  std::map<const void*, int> storages_;
   int next_constant_ = 0;
 };
 
