@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "exporter/ir/elementwise.h"
 #include "exporter/passes/rewrite.h"
 
 namespace rules_onnx::passes {
@@ -18,98 +19,6 @@ namespace {
 
 using ir::Arg;
 using ir::Type;
-
-// Operators on elements: tensors are broadcast against each other.
-bool IsOnElements(absl::string_view base) {
-  static const auto* const kNames =
-      new absl::flat_hash_set<absl::string_view>{"aten::__and__",
-                                                 "aten::__or__",
-                                                 "aten::__xor__",
-                                                 "aten::_to_copy",
-                                                 "aten::abs",
-                                                 "aten::acos",
-                                                 "aten::add",
-                                                 "aten::asin",
-                                                 "aten::atan",
-                                                 "aten::atan2",
-                                                 "aten::bitwise_and",
-                                                 "aten::bitwise_left_shift",
-                                                 "aten::bitwise_not",
-                                                 "aten::bitwise_or",
-                                                 "aten::bitwise_right_shift",
-                                                 "aten::bitwise_xor",
-                                                 "aten::ceil",
-                                                 "aten::clamp",
-                                                 "aten::clamp_max",
-                                                 "aten::clamp_min",
-                                                 "aten::clone",
-                                                 "aten::cos",
-                                                 "aten::cosh",
-                                                 "aten::detach",
-                                                 "aten::div",
-                                                 "aten::elu",
-                                                 "aten::eq",
-                                                 "aten::erf",
-                                                 "aten::exp",
-                                                 "aten::expm1",
-                                                 "aten::floor",
-                                                 "aten::floor_divide",
-                                                 "aten::fmod",
-                                                 "aten::frac",
-                                                 "aten::full_like",
-                                                 "aten::ge",
-                                                 "aten::gelu",
-                                                 "aten::gt",
-                                                 "aten::hardsigmoid",
-                                                 "aten::hardswish",
-                                                 "aten::hardtanh",
-                                                 "aten::isfinite",
-                                                 "aten::isinf",
-                                                 "aten::isnan",
-                                                 "aten::le",
-                                                 "aten::leaky_relu",
-                                                 "aten::lerp",
-                                                 "aten::log",
-                                                 "aten::log10",
-                                                 "aten::log1p",
-                                                 "aten::log2",
-                                                 "aten::logical_and",
-                                                 "aten::logical_not",
-                                                 "aten::logical_or",
-                                                 "aten::logical_xor",
-                                                 "aten::lt",
-                                                 "aten::maximum",
-                                                 "aten::minimum",
-                                                 "aten::mul",
-                                                 "aten::ne",
-                                                 "aten::neg",
-                                                 "aten::ones_like",
-                                                 "aten::pow",
-                                                 "aten::reciprocal",
-                                                 "aten::relu",
-                                                 "aten::remainder",
-                                                 "aten::round",
-                                                 "aten::rsqrt",
-                                                 "aten::rsub",
-                                                 "aten::sigmoid",
-                                                 "aten::sign",
-                                                 "aten::silu",
-                                                 "aten::sin",
-                                                 "aten::sinh",
-                                                 "aten::softplus",
-                                                 "aten::sqrt",
-                                                 "aten::square",
-                                                 "aten::sub",
-                                                 "aten::tan",
-                                                 "aten::tanh",
-                                                 "aten::to",
-                                                 "aten::true_divide",
-                                                 "aten::trunc",
-                                                 "aten::where",
-                                                 "aten::zeros_like",
-                                                 "prims::convert_element_type"};
-  return kNames->contains(base);
-}
 
 // The arguments that name axes of the first argument; operators do to each slice along the other
 // axes the same.
@@ -189,7 +98,7 @@ bool Scan::IsBatched(const Arg& arg) const {
 
 // Tensors of no axes count for less in promotion: with an axis more they would not.
 bool Scan::IsElementwise(const ir::Node& node) const {
-  if (!IsOnElements(node.base_op()) || node.op == "aten::to.other") return false;
+  if (!ir::IsElementwise(node.base_op()) || node.op == "aten::to.other") return false;
   const Type* out = TensorType(node.outputs[0]);
   if (out == nullptr) return false;
   std::optional<ir::DType> dtype;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "exporter/ir/elementwise.h"
 #include "exporter/ir/schema.h"
 
 namespace rules_onnx::script {
@@ -221,15 +222,11 @@ void Mark(const ir::Node& node, const ir::Arg& arg, Reach reach,
 }
 
 // The result is as large as its arguments, broadcast.
-bool IsElementwise(absl::string_view op) {
-  static const std::set<std::string> kOps = {
-      "aten::add",  "aten::sub",     "aten::mul",   "aten::div",  "aten::neg",   "aten::abs",
-      "aten::relu", "aten::sigmoid", "aten::tanh",  "aten::gelu", "aten::silu",  "aten::exp",
-      "aten::log",  "aten::sqrt",    "aten::rsqrt", "aten::pow",  "aten::clamp", "aten::to",
-      "aten::eq",   "aten::ne",      "aten::lt",    "aten::le",   "aten::gt",    "aten::ge",
-      "aten::where", "aten::masked_fill", "aten::dropout", "aten::clone", "aten::softmax",
-      "aten::layer_norm"};
-  return kOps.count(std::string(absl::StripSuffix(op, "_"))) > 0;
+bool IsAsLargeAsArguments(absl::string_view op) {
+  static const std::set<std::string> kOthers = {"aten::masked_fill", "aten::dropout",
+                                                "aten::softmax", "aten::layer_norm"};
+  const absl::string_view base = absl::StripSuffix(op, "_");
+  return ir::IsElementwise(base) || kOthers.count(std::string(base)) > 0;
 }
 
 // Where the sizes of the values, counted from the last axis, are not known, so are those of the result.
@@ -252,7 +249,7 @@ void MarkDecidedByTensors(const ir::Node& node, size_t rank, Marks* marks) {
                                                    "aten::rnn_relu"};
   const std::string op(node.base_op());
   if (kRecurrent.count(op)) return marks->AllButLast();  // the last one follows from the weights
-  if (IsElementwise(op)) {
+  if (IsAsLargeAsArguments(op)) {
     for (const ir::NamedArg& arg : node.args) MarkUnknown(arg.value, rank, marks);
   } else if (op == "aten::_pad_packed_sequence") {
     Mark(node, ir::Arg(), Reach::kSequence, nullptr, marks);
