@@ -91,16 +91,16 @@ Converter::Converter(const ConvertInput& input)
       weights_(program_.module),
       graph_(result_.program.graph) {
   for (const auto& [symbol, unused] : typing_.bindings().front()) {
-    std::set<std::string> twins;
+    std::set<std::string> equals;
     for (const auto& [other, also_unused] : typing_.bindings().front()) {
       const bool equal = std::all_of(
           typing_.bindings().begin(), typing_.bindings().end(), [&](const Bindings& run) {
             const auto a = run.find(symbol), b = run.find(other);
             return a != run.end() && b != run.end() && a->second == b->second;
           });
-      if (equal) twins.insert(other);
+      if (equal) equals.insert(other);
     }
-    if (twins.size() > 1) twins_[symbol] = std::move(twins);
+    if (equals.size() > 1) equal_axes_[symbol] = std::move(equals);
   }
   if (WritesAnything(program_.graph->block())) {
     aliases_ = std::make_unique<torch::jit::AliasDb>(program_.graph);
@@ -374,9 +374,9 @@ void Converter::AddDataSymbols(const JitNode* node) {
 
 // Axes that had equal sizes in every run, as the program may want them, but have two names: a size of
 // a result is that of the arguments that has it, and not known where both have.
-void Converter::TellTwinsApart(const ir::Node& node, ir::Type* type) const {
-  for (ir::Type& element : type->elements) TellTwinsApart(node, &element);
-  if (twins_.empty() || !type->shape) return;
+void Converter::TellEqualAxesApart(const ir::Node& node, ir::Type* type) const {
+  for (ir::Type& element : type->elements) TellEqualAxesApart(node, &element);
+  if (equal_axes_.empty() || !type->shape) return;
   std::set<std::string> given;
   for (const ir::NamedArg& arg : node.args) {
     arg.value.ForEachValue([&](const ir::Value* value) {
@@ -387,9 +387,9 @@ void Converter::TellTwinsApart(const ir::Node& node, ir::Type* type) const {
     std::set<std::string> symbols, possible;
     dim.CollectSymbols(&symbols);
     for (const std::string& symbol : symbols) {
-      const auto twins = twins_.find(symbol);
-      if (twins == twins_.end()) continue;
-      std::set_intersection(twins->second.begin(), twins->second.end(), given.begin(), given.end(),
+      const auto equals = equal_axes_.find(symbol);
+      if (equals == equal_axes_.end()) continue;
+      std::set_intersection(equals->second.begin(), equals->second.end(), given.begin(), given.end(),
                             std::inserter(possible, possible.end()));
     }
     if (possible.empty() || possible == symbols) continue;
@@ -421,7 +421,7 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
     ir::Type type =
         typing_.TypeOf(output, contexts_, input_.runs->size() > 1 ? hints_of : Typing::Hints(),
                        doubted.axes);
-    TellTwinsApart(*emitted, &type);
+    TellEqualAxesApart(*emitted, &type);
     if (const ir::Type* list = FirstList(*emitted); list && HoldsPacked(node->input(0)->type())) {
       if (*output->type() == *node->input(0)->type()) type = JoinTypes(type, *list);
       if (TakesItem(node)) type = TakenType(output, *list, doubted.axes, std::move(type));

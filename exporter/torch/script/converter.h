@@ -162,7 +162,7 @@ class Converter {
   ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
   ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length,
                    const std::vector<bool>& unknown);
-  void TellTwinsApart(const ir::Node& node, ir::Type* type) const;
+  void TellEqualAxesApart(const ir::Node& node, ir::Type* type) const;
   void JoinItem(const ItemRef& list, const ItemRef& item) const;
   void AddDataSymbols(const JitNode* node);
   void DefineOutputs(const JitNode* node, ir::Node* emitted);
@@ -447,7 +447,7 @@ class Converter {
   std::set<std::pair<const JitNode*, std::optional<int64_t>>> points_;
   std::set<std::pair<const JitNode*, std::string>> warned_;  // blocks may be converted repeatedly
   // Each axis that was as large as others in every run, with those and itself.
-  std::map<std::string, std::set<std::string>> twins_;
+  std::map<std::string, std::set<std::string>> equal_axes_;
   struct Origin {
     bool untrusted = false;
     bool axes_alone = false;  // a number that follows from the inputs' axes and constants alone
