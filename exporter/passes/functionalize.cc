@@ -1,7 +1,6 @@
 #include "exporter/passes/functionalize.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -9,64 +8,14 @@
 #include "absl/strings/string_view.h"
 #include "exporter/ir/unique_names.h"
 #include "exporter/passes/functionalizer.h"
+#include "exporter/passes/hoist_constants.h"
 #include "exporter/passes/twins.h"
 #include "exporter/passes/views.h"
 
 namespace rules_onnx::passes {
 namespace {
 
-using Kind = ir::Type::Kind;
 using Names = absl::flat_hash_set<absl::string_view>;
-
-// Results may not be contiguous even where the argument is.
-bool Reorders(absl::string_view base) {
-  static const auto* const kReordering = new Names{
-      "aten::transpose", "aten::permute",    "aten::t",        "aten::numpy_T",
-      "aten::mT",        "aten::mH",         "aten::adjoint",  "aten::movedim",
-      "aten::moveaxis",  "aten::swapaxes",   "aten::swapdims", "aten::expand",
-      "aten::expand_as", "aten::unfold",     "aten::diagonal", "aten::as_strided",
-      "aten::broadcast_to", "aten::einsum",  "aten::matrix_H", "aten::broadcast_tensors",
-      "aten::meshgrid"};
-  return kReordering->contains(base);
-}
-
-// Results are contiguous whatever the arguments are.
-bool MakesContiguous(absl::string_view base) {
-  static const auto* const kContiguous =
-      new Names{"aten::mm",    "aten::bmm",  "aten::addmm", "aten::matmul", "aten::linear",
-                "aten::zeros", "aten::ones", "aten::full",  "aten::arange", "aten::embedding"};
-  return kContiguous->contains(base);
-}
-
-// Results lie as the first argument does, whatever the others are.
-bool LiesAsFirst(absl::string_view base) {
-  static const auto* const kFollowing = new Names{
-      "aten::as_strided_scatter", "aten::slice_scatter", "aten::select_scatter",
-      "aten::diagonal_scatter",   "aten::index_put",     "aten::index_fill",
-      "aten::scatter",            "aten::scatter_add",   "aten::copy",
-      "aten::fill"};
-  return kFollowing->contains(base);
-}
-
-// Whether a change of a list or dict may be one of a value of this type: a tuple cannot be changed.
-bool HoldsContainer(const ir::Type& type) {
-  if (type.kind == Kind::kTuple || type.kind == Kind::kOptional) {
-    return std::any_of(type.elements.begin(), type.elements.end(), HoldsContainer);
-  }
-  return !type.is_tensor() && IsMutable(type);
-}
-
-// Strides and offsets are those of the storage, whatever the shape of the argument is.
-bool CountsStrides(absl::string_view base) {
-  return base == "aten::as_strided" || base == "aten::as_strided_copy" ||
-         base == "aten::as_strided_scatter";
-}
-
-// Results are items of a list or tuple, which may be views.
-bool TakesApart(absl::string_view base) {
-  return base == "prim::ListUnpack" || base == "prim::TupleUnpack" || base == "prim::TupleIndex" ||
-         base == "prim::DictIndex" || base == "aten::__getitem__";
-}
 
 // Where nothing changes, the result is the argument itself and no second tensor on its memory: a
 // later change of geometry in place shows under both names.
@@ -101,72 +50,12 @@ std::string GeometryView(const ir::Node& node) {
   return base + overload;
 }
 
-// A constant tensor is one tensor wherever it is used, in every iteration: literals that an
-// operator writes to or views become prim::Constant nodes (a literal is the same tensor where it
-// is the same object), and all of these stand before everything else.
-class ConstantHoister {
- public:
-  explicit ConstantHoister(Context* context) : context_(context) {}
-
-  void Run() {
-    ir::Block* main = &context_->graph->main;
-    FindAliased(*main);
-    Rewrite(main);
-    main->nodes.insert(main->nodes.begin(), std::make_move_iterator(hoisted_.begin()),
-                       std::make_move_iterator(hoisted_.end()));
-  }
-
- private:
-  void FindAliased(const ir::Block& block) {
-    ir::ForEachNode(block, [&](const ir::Node& node) {
-      const ir::Schema* schema = context_->schemas.Find(node.op);
-      if (schema == nullptr) return;
-      for (size_t i = 0; i < schema->args.size() && i < node.args.size(); ++i) {
-        const ir::Arg& arg = node.args[i].value;
-        if (schema->args[i].alias.empty() || !arg.is_literal()) continue;
-        ir::Value*& value = values_[&arg.literal()];
-        if (value != nullptr) continue;
-        ir::Shape shape(arg.literal().shape.begin(), arg.literal().shape.end());
-        value = Emitter(context_, node, &hoisted_)
-                    .Emit("prim::Constant", {{"value", arg}},
-                          ir::Type::Tensor(arg.literal().dtype, std::move(shape)));
-      }
-    });
-  }
-
-  void Rewrite(ir::Block* block) {
-    NodeList nodes = std::move(block->nodes);
-    block->nodes.clear();
-    for (auto& node : nodes) {
-      if (node->op == "prim::Constant") {
-        hoisted_.push_back(std::move(node));
-        continue;
-      }
-      for (ir::NamedArg& arg : node->args) Replace(&arg.value);
-      for (const auto& inner : node->blocks) Rewrite(inner.get());
-      block->nodes.push_back(std::move(node));
-    }
-    for (ir::Arg& result : block->results) Replace(&result);
-  }
-
-  void Replace(ir::Arg* arg) const {
-    if (arg->is_literal()) {
-      const auto it = values_.find(&arg->literal());
-      if (it != values_.end()) *arg = it->second;
-    } else if (arg->is_list()) {
-      for (ir::Arg& item : arg->list()) Replace(&item);
-    }
-  }
-
-  Context* context_;
-  std::unordered_map<const ir::TensorLiteral*, ir::Value*> values_;
-  NodeList hoisted_;
-};
-
 }  // namespace
 
 Functionalizer::Functionalizer(Context* context)
-    : context_(context), classes_(*context->graph, context->schemas) {}
+    : context_(context),
+      classes_(*context->graph, context->schemas),
+      sharing_(context, &memory_) {}
 
 void Functionalizer::Run() {
   ir::Graph* graph = context_->graph;
@@ -197,43 +86,23 @@ void Functionalizer::BindWeight(size_t index) {
 
 // ---- names ----
 
-Object* Functionalizer::ObjectOf(const ir::Value* value) const {
-  const auto it = names_.find(value);
-  return it == names_.end() ? nullptr : it->second;
-}
-
-Place* Functionalizer::PlaceOf(const ir::Arg& arg) const {
-  if (!arg.is_value()) return nullptr;
-  const Object* object = ObjectOf(arg.value());
-  return object == nullptr ? nullptr : object->place;
-}
-
-void Functionalizer::Bind(const ir::Value* value, Place* place) {
-  objects_.push_back({place, memory_.depth()});
-  names_[value] = &objects_.back();
-}
-
-void Functionalizer::BindSame(const ir::Value* value, const ir::Arg& object) {
-  names_[value] = ObjectOf(object.value());
-}
-
 Place* Functionalizer::BindNewRoot(ir::Value* value, Layout layout) {
   Place* place =
       memory_.NewRoot(value->type, value, classes_.ClassOf(value), std::move(layout));
-  Bind(value, place);
+  memory_.Bind(value, place);
   return place;
 }
 
 void Functionalizer::BindOutputs(const ir::Node& node, bool rough_inputs,
                                  const std::vector<Place*>& args) {
-  const bool contiguous = MakesContiguous(node.base_op()) || !rough_inputs;
+  const bool contiguous = IsContiguousResult(node, rough_inputs);
   for (ir::Value* output : node.outputs) {
     if (!contiguous) rough_.insert(output);
     if (!IsTracked(output)) continue;
     Place* made =
         BindNewRoot(output, contiguous ? Layout::Contiguous(output->type) : Layout());
     if (output->type.is_tensor()) continue;
-    for (Place* arg : args) MayHoldItemsOf(made, arg);
+    for (Place* arg : args) sharing_.LinkToItemsOf(made, arg);
   }
 }
 
@@ -242,68 +111,6 @@ bool Functionalizer::TouchesTracked(const ir::Node& node) const {
                              [&](const ir::Value* value) { return IsTracked(value); });
   node.ForEachInput([&](ir::Value* value) { touches |= IsTracked(value); });
   return touches;
-}
-
-bool Functionalizer::IsRough(const ir::Node& node) const {
-  if (Reorders(node.base_op())) return true;
-  if (LiesAsFirst(node.base_op())) {
-    return node.args[0].value.is_value() && rough_.contains(node.args[0].value.value());
-  }
-  bool rough = false;
-  node.ForEachInput([&](ir::Value* value) { rough |= rough_.contains(value); });
-  return rough;
-}
-
-// ---- strides ----
-
-Layout Functionalizer::LayoutOf(const ir::Value* value) const {
-  if (const Object* object = ObjectOf(value)) return object->place->layout;
-  const auto view = views_.find(value);
-  if (view != views_.end()) return view->second.layout;
-  return rough_.contains(value) ? Layout() : Layout::Contiguous(value->type);
-}
-
-void Functionalizer::NoteView(const ir::Node& node) {
-  if (TakesApart(node.base_op())) {
-    for (ir::Value* item : node.outputs) views_[item] = {Layout(), item};
-    return;
-  }
-  const ir::Schema* schema = context_->schemas.Find(node.op);
-  if (schema == nullptr || !schema->is_view() || node.args.empty() || node.outputs.size() != 1 ||
-      !node.args[0].value.is_value() || !node.output()->type.is_tensor()) {
-    return;
-  }
-  ir::Value* viewed = node.args[0].value.value();
-  const Layout layout = LayoutOf(viewed);
-  const ViewKind kind = ClassifyView(node, layout);
-  UntrackedView view{layout.AfterView(node, viewed->type, node.output()->type), node.output()};
-  if (kind == ViewKind::kView || kind == ViewKind::kSame) {
-    const auto outer = views_.find(viewed);
-    view.root = outer == views_.end() ? viewed : outer->second.root;
-  }
-  if (kind == ViewKind::kSame) view.layout = layout;
-  if (kind == ViewKind::kUnknown) view.layout = Layout();
-  views_[node.output()] = std::move(view);
-}
-
-// Lowering counts in the argument, and an offset that is given counts from the storage's start.
-void Functionalizer::CountFromStorage(ir::Node* node) {
-  if (!node->args[0].value.is_value()) return;
-  const ir::Value* self = node->args[0].value.value();
-  const auto view = views_.find(self);
-  if (view != views_.end() && !node->Find("storage_offset")->is_none()) {
-    self = view->second.root;
-    node->args[0].value = view->second.root;
-  }
-  RequireContiguous(*node, LayoutOf(self), self->type);
-}
-
-void Functionalizer::RequireContiguous(const ir::Node& node, const Layout& layout,
-                                       const ir::Type& type) {
-  if (layout.IsContiguous(type) == Answer::kYes) return;
-  context_->Report(diagnostics::Severity::kError, "unsupported-form", node,
-                   absl::StrCat(node.op, " of a tensor that is not known to be contiguous"),
-                   "call contiguous() before it");
 }
 
 // ---- reading ----
@@ -321,35 +128,8 @@ ir::Arg Functionalizer::Read(const ir::Arg& arg, const ir::Node& reader) {
 }
 
 ir::Arg Functionalizer::ReadPlace(Place* place, const ir::Node& reader) {
-  RequireReadable(place, reader);
+  sharing_.RequireReadable(place, reader);
   return PassPlace(place, reader);
-}
-
-void Functionalizer::RequireReadable(Place* place, const ir::Node& reader) {
-  RequireReadable(&place->contents, reader);
-  RequireReadable(&place->itself, reader);
-  for (const Choice& choice : place->choices) RequireReadable(choice.place, reader);
-  if (place->is_root()) return;
-  if (place->is_item() && place->state.version == place->newest_version()) {
-    // It has its value from before the list changed.
-    for (Place* at = place->viewed; at != nullptr; at = at->viewed) {
-      RequireReadable(&at->contents, reader);
-    }
-  } else {
-    RequireReadable(place->viewed, reader);
-  }
-}
-
-void Functionalizer::RequireReadable(Place::Reading* reading, const ir::Node& reader) {
-  reading->last_read = memory_.Tick();
-  if (reading->unreadable_since == nullptr) return;
-  context_->Report(
-      diagnostics::Severity::kError, "ambiguous-alias", *reading->unreadable_since,
-      absl::StrCat(reading->unreadable_since->op, " writes to a tensor or list that ",
-                   reader.op.empty() ? "an output" : reader.op,
-                   " reads afterwards under another name; whether both share memory is not "
-                   "known before run time"),
-      "clone the tensor before it is written to");
 }
 
 ir::Arg Functionalizer::PassPlace(Place* place, const ir::Node& reader) {
@@ -428,7 +208,7 @@ void Functionalizer::WritePlace(Place* place, ir::Arg value, const ir::Node& wri
     view->state.current = content;
     view->state.version = root->newest_version();
   }
-  MakeUnreadable(in_list ? &root->items : &root->content, &Place::contents, writer);
+  sharing_.WroteTensor(root, writer);
   if (root->weight != nullptr &&
       std::none_of(changed_weights_.begin(), changed_weights_.end(),
                    [&](const auto& changed) { return changed.first == root; })) {
@@ -460,144 +240,12 @@ void Functionalizer::ReturnChanges(const ir::Node& end) {
   }
 }
 
-void Functionalizer::MakeUnreadable(Place::Dependents* dependents, Place::Reading Place::*what,
-                                    const ir::Node& writer) {
-  dependents->last_write = memory_.Tick();
-  dependents->writer = &writer;
-  for (Place* dependent : dependents->places) MakeUnreadable(dependent, what, writer);
-}
-
-void Functionalizer::MakeUnreadable(Place* place, Place::Reading Place::*what,
-                                    const ir::Node& writer) {
-  Place::Reading& reading = place->*what;
-  if (reading.unreadable_since == nullptr) reading.unreadable_since = &writer;
-  if (!memory_.IsInLoopSince(*place, reading.last_read)) return;
-  context_->Report(diagnostics::Severity::kError, "ambiguous-alias", writer,
-                   absl::StrCat(writer.op, " writes in a loop to a tensor or list that the "
-                                "next iteration reads under another name; whether both share "
-                                "memory is not known before run time"),
-                   "clone the tensor before it is written to");
-}
-
-// A write that an earlier line of a loop does comes after the current one as well.
-void Functionalizer::Depend(Place* owner, Place::Dependents Place::*kind, Place* dependent) {
-  Place::Dependents* on = &(owner->*kind);
-  std::vector<Place*>& all = on->places;
-  if (std::find(all.begin(), all.end(), dependent) != all.end()) return;
-  all.push_back(dependent);
-  if (on->writer == nullptr || !memory_.IsInLoopSince(*owner, on->last_write) ||
-      !memory_.IsInLoopSince(*dependent, on->last_write)) {
-    return;
-  }
-  const bool structure = kind == &Place::content && !owner->type.is_tensor();
-  MakeUnreadable(dependent, structure ? &Place::itself : &Place::contents, *on->writer);
-}
-
-void Functionalizer::MayShare(Place* made, Place* other) {
-  made = made->root();
-  other = other->root();
-  for (const Choice& choice : made->choices) MayShare(choice.place, other);
-  for (const Choice& choice : other->choices) MayShare(made, choice.place);
-  if (made == other || !made->choices.empty() || !other->choices.empty()) return;
-  // And with what may share with the other one.
-  std::vector<Place*> others = other->content.places;
-  others.insert(others.end(), other->items.places.begin(), other->items.places.end());
-  others.push_back(other);
-  for (Place* one : others) {
-    if (one == made) continue;
-    DependOnContent(made, one);
-    DependOnContent(one, made);
-    // A change of a list leaves the tensors alone that it held, and tuples of them.
-    if (one == other && HoldsContainer(made->type) && HoldsContainer(one->type)) {
-      Depend(made, &Place::content, one);
-      Depend(one, &Place::content, made);
-    }
-  }
-}
-
-// What a tensor of `on`, itself or an item of it, tells of `dependent`.
-void Functionalizer::DependOnContent(Place* on, Place* dependent) {
-  Depend(on, on->type.is_tensor() ? &Place::content : &Place::items, dependent);
-}
-
-void Functionalizer::MayBeAnyOfClass(Place* place) {
-  for (Place* other : memory_.visible_roots()) {
-    if (other->alias_class != place->alias_class) continue;
-    const bool apart = other->owns_items && other->items.places.empty();
-    if (!apart) MayShare(place, other);
-  }
-}
-
-// A container that an operator makes: new itself, with a tensor that `arg` is, or those that it holds.
-void Functionalizer::MayHoldItemsOf(Place* container, Place* arg) {
-  Place* root = arg->root();
-  HoldTogether(container, root);
-  for (Place* item : std::vector<Place*>(root->items.places)) HoldTogether(container, item);
-  for (const Choice& choice : root->choices) MayHoldItemsOf(container, choice.place);
-  DependOnItems(container, root->state.items);
-}
-
 std::vector<Place*> Functionalizer::PlacesIn(const ir::Node& node) const {
   std::vector<Place*> places;
   node.ForEachInput([&](ir::Value* value) {
     if (Place* place = PlaceOf(value)) places.push_back(place);
   });
   return places;
-}
-
-// A write to a tensor that is, or lies in, one of both may be one to the other.
-void Functionalizer::HoldTogether(Place* a, Place* b) {
-  if (a == b) return;
-  if (a->type.is_tensor() && b->type.is_tensor()) return MayShare(a, b);
-  DependOnContent(a, b);
-  DependOnContent(b, a);
-}
-
-// Whether both may be, or hold, one tensor.
-bool Functionalizer::MayMeet(Place* a, Place* b) {
-  if (a == nullptr || b == nullptr) return false;
-  a = a->root();
-  b = b->root();
-  const auto has = [](const Place::Dependents& dependents, Place* place) {
-    return std::find(dependents.places.begin(), dependents.places.end(), place) !=
-           dependents.places.end();
-  };
-  if (a == b || has(a->content, b) || has(a->items, b) || has(b->content, a) || has(b->items, a)) {
-    return true;
-  }
-  for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
-    for (const Choice& choice : one->choices) {
-      if (MayMeet(choice.place, other)) return true;
-    }
-    if (!one->state.knows_items) continue;
-    for (const ir::Arg& item : one->state.items) {
-      bool meets = false;
-      item.ForEachValue([&, other = other](ir::Value* value) {
-        meets = meets || MayMeet(PlaceOf(value), other);
-      });
-      if (meets) return true;
-    }
-  }
-  return false;
-}
-
-// `container` holds `place`.
-void Functionalizer::DependOn(Place* place, Place* container) {
-  Place* root = place->root();
-  for (const Choice& choice : root->choices) DependOn(choice.place, container);
-  if (root == container) return;
-  DependOnContent(root, container);
-  DependOnContent(container, root);
-  if (root == place && !root->type.is_tensor()) Depend(root, &Place::content, container);
-}
-
-void Functionalizer::DependOnItems(Place* container, const ir::Arg::List& items) {
-  for (const ir::Arg& item : items) {
-    item.ForEachValue([&](ir::Value* value) {
-      Place* place = PlaceOf(value);
-      if (place != nullptr) DependOn(place, container);
-    });
-  }
 }
 
 // ---- the sweep ----
@@ -644,9 +292,9 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vec
   ViewKind kind = GivesListOfViews(*node) ? ViewKind::kView : ClassifyView(*node, place->layout);
   if (kind == ViewKind::kSame) {
     if (ReturnsItsArgument(node->base_op())) {
-      BindSame(node->output(), self);
+      memory_.BindSame(node->output(), self);
     } else {
-      Bind(node->output(), place);
+      memory_.Bind(node->output(), place);
     }
     retired_.push_back(std::move(node));
     return;
@@ -672,18 +320,18 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vec
     made->is_list_of_views = GivesListOfViews(*node);
     made->state.current = node->output();
     made->state.version = place->newest_version();
-    Bind(node->output(), made);
+    memory_.Bind(node->output(), made);
     if (rough_inputs) rough_.insert(node->output());
     return Emit(std::move(node));
   }
   BindOutputs(*node, rough_inputs, args);
   Place* made = PlaceOf(node->output());
-  if (kind == ViewKind::kUnknown && made != nullptr) MayShare(made, place);
+  if (kind == ViewKind::kUnknown && made != nullptr) sharing_.Link(made, place);
   Emit(std::move(node));
 }
 
 void Functionalizer::VisitGeometryChange(NodePtr node, const ir::Arg& self) {
-  Object* object = ObjectOf(self.value());
+  Object* object = memory_.ObjectOf(self.value());
   const auto& roots = memory_.visible_roots();
   const bool chosen = std::any_of(roots.begin(), roots.end(), [&](const Place* root) {
     return std::any_of(root->choices.begin(), root->choices.end(), [&](const Choice& choice) {
@@ -709,7 +357,7 @@ void Functionalizer::VisitGeometryChange(NodePtr node, const ir::Arg& self) {
   made->state.current = output;
   made->state.version = made->newest_version();
   object->place = made;
-  names_[node->output()] = object;
+  memory_.BindSame(node->output(), self);
   retired_.push_back(std::move(node));
 }
 
@@ -734,7 +382,7 @@ void Functionalizer::VisitWrite(NodePtr node) {
     return VisitGeometryChange(std::move(node), self);
   }
   if (ClassifyView(*node, {}) == ViewKind::kSame && PlaceOf(self) != nullptr) {
-    BindSame(node->output(), self);
+    memory_.BindSame(node->output(), self);
     retired_.push_back(std::move(node));
     return;
   }
@@ -762,7 +410,7 @@ void Functionalizer::VisitWrite(NodePtr node) {
   for (size_t i = 0; i < node->outputs.size(); ++i) {
     const int written = twin.output_is_written[i];
     if (written >= 0 && PlaceOf(targets[written]) != nullptr) {
-      BindSame(node->outputs[i], targets[written]);
+      memory_.BindSame(node->outputs[i], targets[written]);
     } else {
       renamed_.Set(node->outputs[i],
                    written >= 0 ? twin.written[written] : twin.outputs[i]);
@@ -774,10 +422,10 @@ void Functionalizer::VisitWrite(NodePtr node) {
 void Functionalize(Context* context) {
   bool needed = false;
   ir::ForEachNode(context->graph->main, [&](const ir::Node& node) {
-    needed |= context->schemas.Writes(node) || CountsStrides(node.base_op());
+    needed |= context->schemas.Writes(node) || Functionalizer::CountsStrides(node.base_op());
   });
   if (!needed) return;
-  ConstantHoister(context).Run();
+  HoistConstants(context);
   Functionalizer(context).Run();
 }
 

@@ -44,22 +44,6 @@ void Functionalizer::VisitBranch(ir::Node* node, size_t index, Ending* ending) {
   memory_.LeaveScope();
 }
 
-// `place` lies in an enclosing block (or is a branch's own); a later write to one of both may be
-// a write to the other.
-void Functionalizer::LinkToOuter(Place* place, Place* other) {
-  if (other == nullptr) return;
-  Place* root = other->root();
-  for (const Choice& choice : root->choices) LinkToOuter(place, choice.place);
-  if (root->depth <= memory_.depth()) return MayShare(place, root);
-  // The branch's own tensor may share with outer ones.
-  for (Place* dependent : std::vector<Place*>(root->content.places)) {
-    if (dependent->depth <= memory_.depth()) MayShare(place, dependent);
-  }
-  for (Place* dependent : std::vector<Place*>(root->items.places)) {
-    if (dependent->depth <= memory_.depth()) HoldTogether(place, dependent);
-  }
-}
-
 void Functionalizer::BindIfOutput(ir::Node* node, size_t index,
                                   const std::vector<Ending>& endings,
                                   const std::map<int, Place*>& changed) {
@@ -69,14 +53,16 @@ void Functionalizer::BindIfOutput(ir::Node* node, size_t index,
   const bool same = std::all_of(endings.begin(), endings.end(), [&](const Ending& ending) {
     return ending.places[index] == first;
   });
-  if (same && first != nullptr && first->depth <= memory_.depth()) return Bind(output, first);
+  if (same && first != nullptr && first->depth <= memory_.depth()) {
+    return memory_.Bind(output, first);
+  }
   if (output->type.is_tensor() && BindChosenResult(node, index, endings)) return;
   Place* made = BindNewRoot(output);
   for (const Ending& ending : endings) {
-    LinkToOuter(made, ending.places[index]);
-    DependOnItems(made, {ending.results_named[index]});
+    sharing_.LinkToOuter(made, ending.places[index]);
+    sharing_.LinkItems(made, {ending.results_named[index]});
     Place* place = ending.places[index];
-    if (place != nullptr && place->is_root()) DependOnItems(made, place->state.items);
+    if (place != nullptr && place->is_root()) sharing_.LinkItems(made, place->state.items);
     if (place != nullptr) LinkToHolders(made, place, ending, changed);
   }
 }
@@ -91,7 +77,9 @@ void Functionalizer::LinkResults(const ir::Node& node, size_t count,
       Place* earlier = own[j];
       if (later == nullptr || earlier == nullptr) continue;
       for (const Ending& ending : endings) {
-        if (MayMeet(ending.places[k], ending.places[j])) HoldTogether(later, earlier);
+        if (sharing_.MayMeet(ending.places[k], ending.places[j])) {
+          sharing_.LinkHolders(later, earlier);
+        }
       }
     }
   }
@@ -99,7 +87,7 @@ void Functionalizer::LinkResults(const ir::Node& node, size_t count,
 
 // The output's place that is no place from before its node.
 Place* Functionalizer::OwnPlace(const ir::Value* output) const {
-  const Object* object = ObjectOf(output);
+  const Object* object = memory_.ObjectOf(output);
   if (object == nullptr) return nullptr;
   const auto is_own = [&](const Place* place) {
     const ir::Arg& current = place->state.current;
@@ -136,7 +124,7 @@ void Functionalizer::VisitIf(NodePtr node) {
     if (root->type.is_list() && root->state.knows_items) {
       TakeBranchItems(root, result, endings, *node);
     } else {
-      DependOnItems(root, root->state.items);
+      sharing_.LinkItems(root, root->state.items);
       memory_.SetRoot(root, result);
     }
     NoteChangesIn(*node, root);
@@ -177,7 +165,7 @@ void Functionalizer::VisitScan(NodePtr node) {
     Place* made = PlaceOf(output);
     if (made == nullptr) continue;
     for (Place* arg : args) {
-      if (arg->alias_class == made->alias_class) HoldTogether(made, arg->root());
+      if (arg->alias_class == made->alias_class) sharing_.LinkHolders(made, arg->root());
     }
   }
   Emit(std::move(node));

@@ -55,7 +55,7 @@ bool Functionalizer::BindPickedItem(const ir::Node& node, const ir::Arg::List& i
   }
   if (!IsOneDType(places, places[0]->type.dtype)) return false;
   for (Place* place : places) {
-    RequireReadable(place, node);
+    sharing_.RequireReadable(place, node);
     values.push_back(PassPlace(place, node));
   }
   const ir::Arg at = Read(index, node);
@@ -147,7 +147,7 @@ bool Functionalizer::BindChosenResult(ir::Node* node, size_t index,
   for (size_t b = 0; b < places.size(); ++b) {
     if (!sides[b].empty()) continue;
     Place* own = memory_.NewRoot(output->type, output, classes_.ClassOf(output), Layout());
-    LinkToOuter(own, places[b]);
+    sharing_.LinkToOuter(own, places[b]);
     sides[b] = {{own, b == 0 ? condition
                              : EmitTruth("aten::__not__", {{"self", condition}}, *node)}};
   }

@@ -118,13 +118,13 @@ void Functionalizer::BindContainer(const ir::Value* output, std::string construc
   place->owns_items = place->construct == "prim::ListConstruct";
   place->state.knows_items = true;
   place->state.items = std::move(items);
-  Bind(output, place);
+  memory_.Bind(output, place);
 }
 
 // The output is the item itself, under another name.
 void Functionalizer::BindItem(ir::Value* output, const ir::Arg& item) {
   if (PlaceOf(item) != nullptr) {
-    BindSame(output, item);
+    memory_.BindSame(output, item);
   } else if (item.is_list() && IsTracked(output)) {
     BindContainer(output, "prim::ListConstruct", item.list());
   } else {
@@ -174,7 +174,7 @@ bool Functionalizer::BindItemOfViews(const ir::Node& node, Place* list, const ir
   if (view == nullptr) return false;
   context_->InheritPlace(node, view.get());
   view->outputs = {output};
-  Bind(output, memory_.NewView(viewed, std::move(view), output->type));
+  memory_.Bind(output, memory_.NewView(viewed, std::move(view), output->type));
   return true;
 }
 
@@ -286,7 +286,7 @@ bool Functionalizer::ReadUnknownItem(const ir::Node& node) {
   copy->outputs = node.outputs;
   for (ir::Value* output : node.outputs) {
     if (!IsTracked(output)) continue;
-    MayBeAnyOfClass(BindNewRoot(output));
+    sharing_.LinkToClass(BindNewRoot(output));
   }
   return true;
 }
@@ -460,21 +460,12 @@ ir::Value* Functionalizer::EmitListChange(const ir::Node& node, const ListChange
   if (IsTracked(node.output())) {
     Place* item = memory_.NewRoot(node.output()->type, popped->outputs[0],
                                   classes_.ClassOf(node.output()), {});
-    Bind(node.output(), item);
-    BindPopped(PlaceOf(node.args[0].value), item);
+    memory_.Bind(node.output(), item);
+    sharing_.LinkPopped(PlaceOf(node.args[0].value), item);
   } else {
     renamed_.Set(node.output(), popped->outputs[0]);
   }
   return popped->outputs[1];
-}
-
-// An item that has left its list: it may be one that has a name.
-void Functionalizer::BindPopped(Place* list, Place* popped) {
-  if (!list->owns_items || !popped->type.is_tensor()) return MayBeAnyOfClass(popped);
-  for (Place* item : memory_.visible_items()) {
-    if (item->root() == list) Depend(popped, &Place::content, item);
-  }
-  for (Place* other : std::vector<Place*>(list->items.places)) MayShare(popped, other);
 }
 
 bool Functionalizer::VisitContainerWrite(const ir::Node& node) {
@@ -487,15 +478,15 @@ bool Functionalizer::VisitContainerWrite(const ir::Node& node) {
     done = (place->state.knows_items && WriteKnownList(node, place)) ||
            WriteUnknownList(node, place);
   }
-  if (done) MakeUnreadable(&place->content, &Place::itself, node);
+  if (done) sharing_.ChangedContainer(place, node);
   return done;
 }
 
 // Operators that return the list they changed: `aten::append.t`, `aten::add_.t`.
 void Functionalizer::FinishContainerWrite(const ir::Node& node) {
   for (ir::Value* output : node.outputs) {
-    if (ObjectOf(output) != nullptr || renamed_.Find(output) != nullptr) continue;
-    if (ObjectOf(node.args[0].value.value()) != nullptr) BindSame(output, node.args[0].value);
+    if (memory_.ObjectOf(output) != nullptr || renamed_.Find(output) != nullptr) continue;
+    if (memory_.ObjectOf(node.args[0].value.value()) != nullptr) memory_.BindSame(output, node.args[0].value);
   }
 }
 

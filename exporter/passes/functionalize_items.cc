@@ -30,7 +30,7 @@ bool Functionalizer::KeepsItemsApart(const Ending& ending, const Place& list) co
   for (size_t i = 0; i < after.size(); ++i) {
     if (i < before.size() ? after[i] != PlaceOf(before[i])
                           : after[i] == nullptr || after[i]->depth <= memory_.depth() ||
-                                !CanMoveInto(*after[i], list, memory_.depth() + 1) ||
+                                !sharing_.CanMoveInto(*after[i], list, memory_.depth() + 1) ||
                                 !own.insert(after[i]).second) {
       return false;
     }
@@ -55,9 +55,9 @@ void Functionalizer::TakeBranchItems(Place* list, ir::Value* result,
     for (Place* item : held->second) {
       if (item == nullptr || item->root() == list) continue;
       if (item->depth <= memory_.depth()) {
-        DependOn(item, list);
+        sharing_.LinkItem(item, list);
       } else {
-        LinkToOuter(list, item);
+        sharing_.LinkToOuter(list, item);
       }
     }
   }
@@ -72,7 +72,7 @@ void Functionalizer::LinkToHolders(Place* made, Place* result, const Ending& end
     };
     const auto list = changed.find(order);
     if (list != changed.end() && std::any_of(items.begin(), items.end(), is_result)) {
-      DependOn(made, list->second);
+      sharing_.LinkItem(made, list->second);
     }
   }
 }
@@ -123,7 +123,7 @@ void Functionalizer::BindItem(const ir::Node& node, Place* whole, const std::str
   Place* made = memory_.NewView(whole, std::move(view), output->type);
   made->state.current = output;
   made->state.version = made->newest_version();
-  Bind(output, made);
+  memory_.Bind(output, made);
 }
 
 // An item of what split and its like give, at an index that only the run knows.
@@ -155,8 +155,8 @@ void Functionalizer::PutIn(Place* list, const ir::Arg& item, const ir::Arg& inde
   auto view = context_->graph->NewNode("aten::__getitem__.t", {{"list", ir::Arg()}, {"idx", index}});
   context_->InheritPlace(by, view.get());
   if (list->owns_items && MoveInto(list, item, std::move(view))) return;
-  if (MayHoldTwice(*list, item)) Disown(list, by);
-  DependOnItems(list, {item});
+  if (sharing_.MayHoldTwice(*list, item)) Disown(list, by);
+  sharing_.LinkItems(list, {item});
 }
 
 bool Functionalizer::MoveInto(Place* whole, const ir::Arg& item, NodePtr view) {
@@ -180,52 +180,13 @@ bool Functionalizer::MoveInto(Place* whole, const ir::Arg& item, NodePtr view) {
     return moved;
   }
   Place* list = whole->root();
-  if (!CanMoveInto(*place, *list, memory_.depth())) return false;
-  for (Place* other : place->content.places) {
-    Depend(list, &Place::items, other);
-    Depend(other, &Place::content, list);
-  }
+  if (!sharing_.CanMoveInto(*place, *list, memory_.depth())) return false;
+  for (Place* other : place->content.places) sharing_.LinkHolders(list, other);
   place->viewed = whole;
   place->view = std::move(view);
   place->order_version = somewhere ? whole->state.order_version : kNowhere;
   place->state.version = list->state.items_version;
   return true;
-}
-
-// Whether tensors of the item, which keep their own places, may be in the list already, or will be put
-// into it again.
-bool Functionalizer::MayHoldTwice(const Place& list, const ir::Arg& item) const {
-  bool may = false;
-  item.ForEachValue([&](ir::Value* value) {
-    if (!IsMutable(value->type)) return;
-    Place* place = PlaceOf(value);
-    if (place != nullptr && place->state.knows_items) {
-      may = may || MayHoldTwice(list, ir::Arg(ir::Arg::List(place->state.items)));
-      return;
-    }
-    Place* root = place == nullptr ? nullptr : place->root();
-    const auto is_in_list = [&](Place* other) {
-      return !other->type.is_tensor() || !other->root()->type.is_tensor() ||
-             std::find(list.items.places.begin(), list.items.places.end(), other) !=
-                 list.items.places.end();
-    };
-    may = may || root == nullptr || !root->choices.empty() || root->carried || is_in_list(root) ||
-          memory_.IsInLoopSince(*root, memory_.now()) ||
-          std::any_of(root->content.places.begin(), root->content.places.end(), is_in_list);
-  });
-  return may;
-}
-
-// Not with what lies outside of the branch or loop that we are in, nor with what may lie in a list
-// already. What a loop carries is asked about at the end of its body (CheckNames).
-bool Functionalizer::CanMoveInto(const Place& place, const Place& list, int depth) const {
-  const auto is_tensor = [](Place* other) {
-    return other->type.is_tensor() && other->root()->type.is_tensor();
-  };
-  return place.is_root() && place.type.is_tensor() && place.depth == depth &&
-         list.depth <= place.depth && place.choices.empty() && place.weight == nullptr &&
-         place.contents.unreadable_since == nullptr &&
-         std::all_of(place.content.places.begin(), place.content.places.end(), is_tensor);
 }
 
 // One tensor may be two of its items, or has other names that are no views of it.

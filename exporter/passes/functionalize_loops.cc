@@ -19,7 +19,7 @@ struct Functionalizer::Slot {
   int64_t version = 0;         // of the param, before the body
   // What the param may be, if flags tell which:
   std::vector<Place*> places;  // outer tensors,
-  std::vector<Slot*> twins;    // or the own one of an earlier slot,
+  std::vector<Slot*> peers;    // or the own one of an earlier slot,
   Place* own = nullptr;        // or one of its own
   bool is_told = false;
   bool is_outer(const Place* place) const {
@@ -50,16 +50,6 @@ struct Functionalizer::LoopParts {
   }
 };
 
-// A tensor of the current block that nothing outside shows.
-bool Functionalizer::IsMadeHere(const Place& place) const {
-  return place.is_root() && place.depth == memory_.depth() && !place.carried &&
-         place.choices.empty() &&
-         std::all_of(place.content.places.begin(), place.content.places.end(),
-                     [&](Place* other) {
-                       return other->root()->type.is_tensor() && other->depth == place.depth;
-                     });
-}
-
 std::vector<Place*> Functionalizer::RootsToCarry(const ir::Node& loop) const {
   const AliasClasses::Writes& writes = classes_.WrittenIn(loop);
   std::vector<Place*> roots;
@@ -85,7 +75,7 @@ class Functionalizer::CarriedNames {
       const ir::Value* param = loop->param(slot);
       if (all.IsTracked(param) && param->type.is_tensor()) by_param_[param] = &slot;
     }
-    const auto is_outer = [&](const ir::Value* value) { return all.ObjectOf(value) != nullptr; };
+    const auto is_outer = [&](const ir::Value* value) { return all.memory_.ObjectOf(value) != nullptr; };
     for (const auto& [param, slot] : by_param_) {
       sources_[slot] = all.classes_.Sources(loop->result(*slot), is_outer);
     }
@@ -106,7 +96,7 @@ class Functionalizer::CarriedNames {
       slot.is_told = false;
       slot.places.clear();
     }
-    while (FindTwins()) {
+    while (FindPeers()) {
     }
   }
 
@@ -138,7 +128,7 @@ class Functionalizer::CarriedNames {
           for (Place* place : std::vector<Place*>(other->second->places)) {
             changed = Add(&slot, place) || changed;
           }
-        } else if (Object* object = all_.ObjectOf(source)) {
+        } else if (Object* object = all_.memory_.ObjectOf(source)) {
           if (!object->place->type.is_tensor()) continue;
           changed = Tell(&slot) || changed;
           changed = Add(&slot, object->place) || changed;
@@ -171,24 +161,24 @@ class Functionalizer::CarriedNames {
     return from.init != nullptr && Add(slot, from.init);
   }
 
-  bool FindTwins() {
+  bool FindPeers() {
     bool changed = false;
     for (Slot& slot : loop_->slots) {
       for (Slot& other : loop_->slots) {
         if (&other == &slot) break;
-        if (!slot.is_told || !other.is_told || AreTwins(slot, other)) continue;
+        if (!slot.is_told || !other.is_told || ArePeers(slot, other)) continue;
         if (loop_->param(slot)->type.dtype != loop_->param(other)->type.dtype) continue;
         if (!MayMeet(slot, other)) continue;
-        slot.twins.push_back(&other);
+        slot.peers.push_back(&other);
         changed = true;
       }
     }
     return changed;
   }
 
-  static bool AreTwins(const Slot& a, const Slot& b) {
-    return std::count(a.twins.begin(), a.twins.end(), &b) > 0 ||
-           std::count(b.twins.begin(), b.twins.end(), &a) > 0;
+  static bool ArePeers(const Slot& a, const Slot& b) {
+    return std::count(a.peers.begin(), a.peers.end(), &b) > 0 ||
+           std::count(b.peers.begin(), b.peers.end(), &a) > 0;
   }
 
   bool MayMeet(const Slot& a, const Slot& b) const {
@@ -196,7 +186,7 @@ class Functionalizer::CarriedNames {
       for (const ir::Value* y : sources_.at(&b)) {
         const auto slot_x = by_param_.find(x), slot_y = by_param_.find(y);
         const bool params = slot_x != by_param_.end() && slot_y != by_param_.end();
-        if (x == y || (params && AreTwins(*slot_x->second, *slot_y->second))) return true;
+        if (x == y || (params && ArePeers(*slot_x->second, *slot_y->second))) return true;
       }
     }
     return false;
@@ -254,13 +244,13 @@ std::vector<Place*> Functionalizer::OwnPlaces(const Slot& slot, Place* place) {
   return all;
 }
 
-// For each of the slot's places and twins, and then for a tensor of its own. `is_twin` says whether
-// `place` is a twin's.
+// For each of the slot's places and peers, and then for a tensor of its own. `is_peer` says whether
+// `place` is a peer's.
 ir::Arg::List Functionalizer::PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
-                                         const std::function<ir::Arg(const Slot&)>& is_twin) {
+                                         const std::function<ir::Arg(const Slot&)>& is_peer) {
   ir::Arg::List flags;
   for (const Place* target : slot.places) flags.push_back(IsPlace(place, target, origin));
-  for (const Slot* twin : slot.twins) flags.push_back(is_twin(*twin));
+  for (const Slot* peer : slot.peers) flags.push_back(is_peer(*peer));
   ir::Arg any = false;
   for (const ir::Arg& flag : flags) any = Either(any, flag, origin);
   flags.push_back(any.is_bool() ? ir::Arg(!any.as_bool())
@@ -268,12 +258,12 @@ ir::Arg::List Functionalizer::PlaceFlags(Place* place, const Slot& slot, const i
   return flags;
 }
 
-// A root that is one of the slot's places or twins, or a tensor of its own.
+// A root that is one of the slot's places or peers, or a tensor of its own.
 Place* Functionalizer::BindCarried(ir::Value* value, Slot* slot,
                                    const std::vector<ir::Value*>& flags) {
   slot->own = memory_.NewRoot(value->type, value, classes_.ClassOf(value), Layout());
   std::vector<Place*> places = slot->places;
-  for (const Slot* twin : slot->twins) places.push_back(twin->own);
+  for (const Slot* peer : slot->peers) places.push_back(peer->own);
   places.push_back(slot->own);
   Place* made = BindNewRoot(value);
   for (size_t i = 0; i < places.size(); ++i) made->choices.push_back({places[i], flags[i]});
@@ -288,8 +278,8 @@ void Functionalizer::CollectSlots(LoopParts* loop) {
     Place* init = PlaceOf(inits[k]);
     if (init != nullptr && classes_.IsSameObject(loop->body()->results[k + 1], param)) {
       // Every iteration sees the same object: one more name of it.
-      BindSame(param, inits[k]);
-      BindSame(loop->node->outputs[k], inits[k]);
+      memory_.BindSame(param, inits[k]);
+      memory_.BindSame(loop->node->outputs[k], inits[k]);
       continue;
     }
     loop->slots.push_back({.index = k, .named = inits[k], .init = init});
@@ -307,7 +297,7 @@ void Functionalizer::CarryOuter(LoopParts* loop) {
       TakeKnownItems(root, *loop->node);
       if (writes.orders.contains(root->alias_class)) Reorder(root, *loop->node);
     } else {
-      DependOnItems(root, root->state.items);
+      sharing_.LinkItems(root, root->state.items);
     }
     loop->Carry(PassRoot(root, *loop->node), root->type, context_->graph);
   }
@@ -329,10 +319,10 @@ void Functionalizer::BindParams(LoopParts* loop) {
     } else {
       slot.param = BindNewRoot(param);
       slot.param->carried = true;
-      if (slot.init != nullptr) MayShare(slot.param, slot.init);
-      DependOnItems(slot.param, {slot.named});
+      if (slot.init != nullptr) sharing_.Link(slot.param, slot.init);
+      sharing_.LinkItems(slot.param, {slot.named});
       if (slot.init != nullptr && slot.init->is_root()) {
-        DependOnItems(slot.param, slot.init->state.items);
+        sharing_.LinkItems(slot.param, slot.init->state.items);
       }
     }
     slot.version = slot.param->state.version;
@@ -346,7 +336,7 @@ void Functionalizer::CheckNames(const LoopParts& loop, Slot* slot, SeenNames* se
   const bool written =
       classes_.WrittenIn(*loop.node).tensors.contains(slot->result->root()->alias_class);
   if (slot->param != nullptr && slot->param->is_item() &&
-      (seen->contains(slot->result->root()) || !IsMadeHere(*slot->result))) {
+      (seen->contains(slot->result->root()) || !sharing_.IsMadeHere(*slot->result))) {
     Disown(slot->param->root(), *loop.node);  // the list may hold it from an earlier iteration
   }
   const std::vector<Place*> places = OwnPlaces(*slot, slot->result);
@@ -354,7 +344,7 @@ void Functionalizer::CheckNames(const LoopParts& loop, Slot* slot, SeenNames* se
     return HasOtherName(loop, *slot, place, *seen);
   });
   for (Place* place : places) {
-    for (Place* root : RootsOf(place)) (*seen)[root].emplace_back(slot, place);
+    for (Place* root : place->roots()) (*seen)[root].emplace_back(slot, place);
   }
   if (!other_name || !written) return;
   context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *loop.node,
@@ -363,23 +353,10 @@ void Functionalizer::CheckNames(const LoopParts& loop, Slot* slot, SeenNames* se
                    "clone the tensor before it is carried");
 }
 
-// The places in memory that it may lie in.
-std::vector<Place*> Functionalizer::RootsOf(Place* place) {
-  Place* root = place->root();
-  if (root->choices.empty()) return {root};
-  std::vector<Place*> roots;
-  for (const Choice& choice : root->choices) {
-    for (Place* each : RootsOf(choice.place)) {
-      if (std::find(roots.begin(), roots.end(), each) == roots.end()) roots.push_back(each);
-    }
-  }
-  return roots;
-}
-
 // Whether `place`, which the next iteration has for the slot's parameter, has a name that no flag tells of.
 bool Functionalizer::HasOtherName(const LoopParts& loop, const Slot& slot, Place* place,
                                   const SeenNames& seen) {
-  const std::vector<Place*> roots = RootsOf(place);
+  const std::vector<Place*> roots = place->roots();
   return std::any_of(roots.begin(), roots.end(), [&](Place* root) {
     return HasOtherName(loop, slot, *place, root, seen);
   });
@@ -420,7 +397,7 @@ bool Functionalizer::IsSeen(const Slot& slot, const Place& place, Place* root,
   return at != seen.end() && std::any_of(at->second.begin(), at->second.end(), [&](const auto& by) {
            const auto& [other, shown] = by;
            return shown != &place ||
-                  !std::count(slot.twins.begin(), slot.twins.end(), other);
+                  !std::count(slot.peers.begin(), slot.peers.end(), other);
          });
 }
 
@@ -438,8 +415,8 @@ void Functionalizer::FinishBody(LoopParts* loop) {
   for (Place* root : loop->outer) loop->results.push_back(PassRoot(root, *loop->node));
   for (const Slot& slot : loop->slots) {
     if (!slot.is_told) continue;
-    const auto is_twin = [&](const Slot& twin) { return AreOne(slot, twin, *loop->node); };
-    for (ir::Arg& flag : PlaceFlags(slot.result, slot, *loop->node, is_twin)) {
+    const auto is_peer = [&](const Slot& peer) { return AreOne(slot, peer, *loop->node); };
+    for (ir::Arg& flag : PlaceFlags(slot.result, slot, *loop->node, is_peer)) {
       loop->results.push_back(std::move(flag));
     }
   }
@@ -453,16 +430,16 @@ void Functionalizer::BindLoopOutputs(LoopParts* loop, const std::vector<ir::Valu
     if (!IsTracked(output)) continue;
     if (!slot.is_told) {
       Place* made = BindNewRoot(output);
-      if (slot.init != nullptr) MayShare(made, slot.init);
-      LinkToOuter(made, slot.result);
-      DependOnItems(made, {slot.named});
+      if (slot.init != nullptr) sharing_.Link(made, slot.init);
+      sharing_.LinkToOuter(made, slot.result);
+      sharing_.LinkItems(made, {slot.named});
       continue;
     }
     const auto flags = loop->outputs.begin() + static_cast<std::ptrdiff_t>(next_flag);
-    const auto count = static_cast<std::ptrdiff_t>(slot.places.size() + slot.twins.size() + 1);
+    const auto count = static_cast<std::ptrdiff_t>(slot.places.size() + slot.peers.size() + 1);
     next_flag += static_cast<size_t>(count);
     BindCarried(output, &slot, {flags, flags + count});
-    for (Place* place : OwnPlaces(slot, slot.result)) LinkToOuter(slot.own, place);
+    for (Place* place : OwnPlaces(slot, slot.result)) sharing_.LinkToOuter(slot.own, place);
   }
   LinkSlots(*loop, named);
 }
@@ -475,11 +452,11 @@ void Functionalizer::LinkSlots(const LoopParts& loop, const std::vector<ir::Valu
       if (&other == &slot) break;
       Place* earlier = OwnPlace(named[other.index]);
       if (later == nullptr || earlier == nullptr) continue;
-      const bool told = std::count(slot.twins.begin(), slot.twins.end(), &other) > 0;
+      const bool told = std::count(slot.peers.begin(), slot.peers.end(), &other) > 0;
       for (Place* place : OwnPlaces(slot, slot.result)) {
         for (Place* other_place : OwnPlaces(other, other.result)) {
           if (told && place == other_place) continue;
-          if (MayMeet(place, other_place)) HoldTogether(later, earlier);
+          if (sharing_.MayMeet(place, other_place)) sharing_.LinkHolders(later, earlier);
         }
       }
     }

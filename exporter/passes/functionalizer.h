@@ -2,7 +2,6 @@
 #ifndef RULES_ONNX_EXPORTER_PASSES_FUNCTIONALIZER_H_
 #define RULES_ONNX_EXPORTER_PASSES_FUNCTIONALIZER_H_
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "exporter/passes/context.h"
 #include "exporter/passes/places.h"
 #include "exporter/passes/rewrite.h"
+#include "exporter/passes/sharing.h"
 
 namespace rules_onnx::passes {
 
@@ -27,6 +27,8 @@ class Functionalizer {
  public:
   explicit Functionalizer(Context* context);
   void Run();
+  // Strides and offsets of the operator are those of the storage, whatever the shape of the argument is.
+  static bool CountsStrides(absl::string_view base);
 
  private:
   // What a branch delivers.
@@ -43,11 +45,8 @@ class Functionalizer {
   // functionalize.cc: names, reads, tensor writes.
   bool IsTracked(const ir::Value* value) const { return classes_.IsWritten(value); }
   bool TouchesTracked(const ir::Node& node) const;
-  Object* ObjectOf(const ir::Value* value) const;  // nullptr where untracked
-  Place* PlaceOf(const ir::Arg& arg) const;        // nullptr where untracked
-  void Bind(const ir::Value* value, Place* place);
+  Place* PlaceOf(const ir::Arg& arg) const { return memory_.PlaceOf(arg); }  // nullptr where untracked
   void BindWeight(size_t index);
-  void BindSame(const ir::Value* value, const ir::Arg& object);
   Place* BindNewRoot(ir::Value* value, Layout layout = {});
   // `args`: where the program has what the node takes.
   void BindOutputs(const ir::Node& node, bool rough_inputs, const std::vector<Place*>& args = {});
@@ -55,8 +54,6 @@ class Functionalizer {
 
   ir::Arg Read(const ir::Arg& arg, const ir::Node& reader);
   ir::Arg ReadPlace(Place* place, const ir::Node& reader);
-  // Reports a place that was written to under another name.
-  void RequireReadable(Place* place, const ir::Node& reader);
   // Also for what is poisoned: the value is only passed on.
   ir::Arg PassPlace(Place* place, const ir::Node& reader);
   ir::Arg Derive(Place* view, const ir::Node& reader);
@@ -66,19 +63,6 @@ class Functionalizer {
   void ReadArgs(ir::Node* node);
 
   void WritePlace(Place* place, ir::Arg value, const ir::Node& writer);
-  void RequireReadable(Place::Reading* reading, const ir::Node& reader);
-  void MakeUnreadable(Place::Dependents* dependents, Place::Reading Place::*what,
-                      const ir::Node& writer);
-  void MakeUnreadable(Place* place, Place::Reading Place::*what, const ir::Node& writer);
-  void Depend(Place* owner, Place::Dependents Place::*kind, Place* dependent);
-  void DependOnContent(Place* on, Place* dependent);
-  void MayShare(Place* made, Place* other);  // either way; `made` is the newer one
-  void MayBeAnyOfClass(Place* place);
-  void MayHoldItemsOf(Place* container, Place* arg);
-  void HoldTogether(Place* a, Place* b);
-  bool MayMeet(Place* a, Place* b);
-  void DependOn(Place* place, Place* container);
-  void DependOnItems(Place* container, const ir::Arg::List& items);
   void WarnOfLostChanges();
   void ReturnChanges(const ir::Node& end);
 
@@ -92,8 +76,10 @@ class Functionalizer {
                  bool rough_inputs);
   void VisitWrite(NodePtr node);
   void VisitGeometryChange(NodePtr node, const ir::Arg& self);
+
+  // functionalize_layouts.cc: where elements lie, in tracked classes and outside.
   bool IsRough(const ir::Node& node) const;
-  // Where elements lie, in tracked classes and outside.
+  static bool IsContiguousResult(const ir::Node& node, bool rough_inputs);
   Layout LayoutOf(const ir::Value* value) const;
   void NoteView(const ir::Node& node);
   void CountFromStorage(ir::Node* node);
@@ -137,7 +123,6 @@ class Functionalizer {
   static const ListChange* FindListChange(absl::string_view base);
   void PutInAdded(const ir::Node& node, const ListChange& change, const ir::Arg& list,
                   Place* place);
-  void BindPopped(Place* list, Place* popped);
   ir::Value* EmitListChange(const ir::Node& node, const ListChange& change, const ir::Arg& list,
                             const ir::Type& type);
   void SetItems(Place* place, ir::Arg::List items);
@@ -151,8 +136,6 @@ class Functionalizer {
   void TakeKnownItems(Place* list, const ir::Node& by);
   void PutIn(Place* list, const ir::Arg& item, const ir::Arg& index, const ir::Node& by);
   bool MoveInto(Place* whole, const ir::Arg& item, NodePtr view);
-  bool CanMoveInto(const Place& place, const Place& list, int depth) const;
-  bool MayHoldTwice(const Place& list, const ir::Arg& item) const;
   void BindItem(const ir::Node& node, Place* whole, const std::string& op,
                 std::vector<ir::NamedArg> args, ir::Value* output);
   bool KeepsItemsApart(const Ending& ending, const Place& list) const;
@@ -174,7 +157,6 @@ class Functionalizer {
   void VisitBranch(ir::Node* node, size_t index, Ending* ending);
   void BindIfOutput(ir::Node* node, size_t index, const std::vector<Ending>& endings,
                     const std::map<int, Place*>& changed);
-  void LinkToOuter(Place* place, Place* other);
   void LinkResults(const ir::Node& node, size_t count, const std::vector<Ending>& endings);
   Place* OwnPlace(const ir::Value* output) const;
 
@@ -182,7 +164,6 @@ class Functionalizer {
   struct Slot;
   struct LoopParts;
   void VisitLoop(NodePtr node);
-  bool IsMadeHere(const Place& place) const;
   std::vector<Place*> RootsToCarry(const ir::Node& loop) const;
   void CollectSlots(LoopParts* loop);
   class CarriedNames;
@@ -195,7 +176,7 @@ class Functionalizer {
   ir::Arg AreOne(const Slot& slot, const Slot& other, const ir::Node& origin);
   static std::vector<Place*> OwnPlaces(const Slot& slot, Place* place);
   ir::Arg::List PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
-                           const std::function<ir::Arg(const Slot&)>& is_twin);
+                           const std::function<ir::Arg(const Slot&)>& is_peer);
   void FinishBody(LoopParts* loop);
   // By root: the slots whose results show it, and the places that they are.
   using SeenNames = std::map<Place*, std::vector<std::pair<const Slot*, const Place*>>>;
@@ -204,16 +185,14 @@ class Functionalizer {
   bool HasOtherName(const LoopParts& loop, const Slot& slot, const Place& place, Place* root,
                     const SeenNames& seen);
   static bool IsSeen(const Slot& slot, const Place& place, Place* root, const SeenNames& seen);
-  static std::vector<Place*> RootsOf(Place* place);
   void LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named);
   void BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named);
 
   Context* context_;
   AliasClasses classes_;
   Memory memory_;
+  Sharing sharing_;
   NodeList* out_ = nullptr;
-  std::deque<Object> objects_;
-  std::unordered_map<const ir::Value*, Object*> names_;
   Replacements renamed_;  // outputs outside tracked classes that another value stands for
   std::unordered_set<const ir::Value*> counters_;  // of loops' iterations
   // Tensors that need not be contiguous when an operator makes them.

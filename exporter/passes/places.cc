@@ -6,6 +6,38 @@
 
 namespace rules_onnx::passes {
 
+std::vector<Place*> Place::roots() {
+  Place* const at = root();
+  if (at->choices.empty()) return {at};
+  std::vector<Place*> all;
+  for (const Choice& choice : at->choices) {
+    for (Place* each : choice.place->roots()) {
+      if (std::find(all.begin(), all.end(), each) == all.end()) all.push_back(each);
+    }
+  }
+  return all;
+}
+
+void Memory::Bind(const ir::Value* value, Place* place) {
+  objects_.push_back({place, depth()});
+  names_[value] = &objects_.back();
+}
+
+void Memory::BindSame(const ir::Value* value, const ir::Arg& object) {
+  names_[value] = ObjectOf(object.value());
+}
+
+Object* Memory::ObjectOf(const ir::Value* value) const {
+  const auto it = names_.find(value);
+  return it == names_.end() ? nullptr : it->second;
+}
+
+Place* Memory::PlaceOf(const ir::Arg& arg) const {
+  if (!arg.is_value()) return nullptr;
+  const Object* object = ObjectOf(arg.value());
+  return object == nullptr ? nullptr : object->place;
+}
+
 Place* Memory::NewRoot(const ir::Type& type, ir::Arg current, int alias_class, Layout layout) {
   auto place = std::make_unique<Place>();
   place->order = static_cast<int>(places_.size());

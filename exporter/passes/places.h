@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -81,6 +82,8 @@ struct Place {
     return viewed != nullptr &&
            (viewed->type.is_list() || viewed->type.kind == ir::Type::Kind::kTuple);
   }
+  // The roots that it may lie in, each once.
+  std::vector<Place*> roots();
   // The tensor whose memory this one shows.
   Place* whole() { return is_root() || is_item() ? this : viewed->whole(); }
   // What `state.version` is where `current` is up to date.
@@ -103,9 +106,17 @@ struct Object {
   int depth = 0;
 };
 
-// All places, and the scopes (branches, loop bodies) whose changes are undone at their end.
+// All places and the program's names for them, and the scopes (branches, loop bodies) whose changes are
+// undone at their end.
 class Memory {
  public:
+  // The value names an object of its own at `place`, or the one that `object` names.
+  void Bind(const ir::Value* value, Place* place);
+  void BindSame(const ir::Value* value, const ir::Arg& object);
+  // nullptr for what names none.
+  Object* ObjectOf(const ir::Value* value) const;
+  Place* PlaceOf(const ir::Arg& arg) const;
+
   // A root in the current scope.
   Place* NewRoot(const ir::Type& type, ir::Arg current, int alias_class, Layout layout);
   Place* NewView(Place* viewed, std::unique_ptr<ir::Node> view, const ir::Type& type);
@@ -142,6 +153,8 @@ class Memory {
 
   std::vector<std::unique_ptr<Place>> places_;
   std::vector<Place*> visible_;  // roots and items
+  std::deque<Object> objects_;
+  std::unordered_map<const ir::Value*, Object*> names_;
   std::vector<Scope> scopes_;
   int64_t clock_ = 0;
 };
