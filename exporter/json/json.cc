@@ -1,9 +1,11 @@
 #include "exporter/json/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace rules_onnx::json {
@@ -30,6 +32,36 @@ dom::element Null() {
   static auto* const parser = new dom::parser;
   static const dom::element null = parser->parse(std::string("null")).value_unsafe();
   return null;
+}
+
+bool IsDigit(char c) { return '0' <= c && c <= '9'; }
+
+// Past the last character of the string that begins at `at`.
+size_t EndOfString(absl::string_view text, size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\';
+  return std::min(at + 1, text.size());
+}
+
+// The text with int64's largest and smallest in place of integers beyond: Python's have no bounds.
+std::string ClampIntegers(absl::string_view text) {
+  constexpr absl::string_view kInNumbers = "0123456789.eE+-";
+  std::string clamped;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at + 1;
+    if (text[at] == '"') end = EndOfString(text, at);
+    if (IsDigit(text[at])) end = std::min(text.find_first_not_of(kInNumbers, at), text.size());
+    const absl::string_view token = text.substr(at, end - at);
+    const bool negative = at > 0 && text[at - 1] == '-';
+    int64_t value;
+    if (std::all_of(token.begin(), token.end(), IsDigit) &&
+        !absl::SimpleAtoi(absl::StrCat(negative ? "-" : "", token), &value)) {
+      absl::StrAppend(&clamped, negative ? "9223372036854775808" : "9223372036854775807");
+    } else {
+      absl::StrAppend(&clamped, token);
+    }
+    at = end;
+  }
+  return clamped;
 }
 
 std::string_view Std(absl::string_view text) { return {text.data(), text.size()}; }
@@ -115,8 +147,10 @@ std::string Json::String() const {
 
 int64_t Json::Int() const {
   int64_t value = 0;
-  if (element_.get(value) != simdjson::SUCCESS) Expected("an integer");
-  return value;
+  if (element_.get(value) == simdjson::SUCCESS) return value;
+  if (element_.is_uint64()) return std::numeric_limits<int64_t>::max();
+  Expected("an integer");
+  return 0;
 }
 
 bool Json::Bool() const {
@@ -141,7 +175,10 @@ double Json::Double() const {
 absl::StatusOr<JsonDocument> JsonDocument::Parse(std::string name, absl::string_view text) {
   auto state = std::make_unique<State>(std::move(name));
   dom::element root;
-  const auto error = state->parser.parse(text.data(), text.size()).get(root);
+  auto error = state->parser.parse(text.data(), text.size()).get(root);
+  if (error == simdjson::NUMBER_ERROR) {
+    error = state->parser.parse(ClampIntegers(text)).get(root);
+  }
   if (error != simdjson::SUCCESS) {
     return absl::InvalidArgumentError(
         absl::StrCat(state->name, ": not JSON: ", simdjson::error_message(error)));

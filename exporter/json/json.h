@@ -35,6 +35,7 @@ class Json {
   void ForEachMember(absl::FunctionRef<void(absl::string_view key, const Json& value)> visit) const;
 
   std::string String() const;
+  // The nearest where it is an integer that int64 does not hold.
   int64_t Int() const;
   bool Bool() const;
   // Also "Infinity", "-Infinity" and "NaN", which torch writes as strings.

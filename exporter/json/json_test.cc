@@ -1,7 +1,10 @@
 #include "exporter/json/json.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -63,6 +66,24 @@ TEST(JsonTest, WrongContainers) {
   const JsonDocument object = Parse("{}");
   object.root().ForEachItem([](const Json&) { FAIL(); });
   EXPECT_EQ(Message(object), "m.json: expected a list, found an object");
+}
+
+// Python's integers have no bounds, and torch writes such for sizes without one.
+TEST(JsonTest, IntegersBeyondInt64) {
+  const JsonDocument document =
+      Parse(R"(["a\\\"9", 36893488147419103224, -36893488147419103224, 18446744073709551615,
+               0.36893488147419103224, 36893488147419103224.5e-1, -9223372036854775808])");
+  std::vector<Json> items;
+  document.root().ForEachItem([&](const Json& item) { items.push_back(item); });
+  ASSERT_EQ(items.size(), 7);
+  EXPECT_EQ(items[0].String(), "a\\\"9");
+  EXPECT_EQ(items[1].Int(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(items[2].Int(), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(items[3].Int(), std::numeric_limits<int64_t>::max());
+  EXPECT_DOUBLE_EQ(items[4].Double(), 0.36893488147419103224);
+  EXPECT_DOUBLE_EQ(items[5].Double(), 3689348814741910322.45);
+  EXPECT_EQ(items[6].Int(), std::numeric_limits<int64_t>::min());
+  EXPECT_TRUE(document.status().ok());
 }
 
 TEST(JsonTest, NoJson) {

@@ -172,8 +172,7 @@ class Parser {
   std::optional<Ratio> ParseInteger() {
     const absl::string_view digits = TakeWhile([](unsigned char c) { return std::isdigit(c); });
     int64_t value = 0;
-    if (!absl::SimpleAtoi(digits, &value)) return std::nullopt;
-    return Ratio{value};
+    return absl::SimpleAtoi(digits, &value) ? Ratio{value} : Unknown();  // torch's has no bounds
   }
 
   // Symbol('s0', positive=True, integer=True), after the opening parenthesis.
