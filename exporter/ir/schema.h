@@ -67,9 +67,9 @@ const Schema* FindSchema(absl::string_view op);
 // Turns scalar-type codes into DTypes, an int given for a float into a float, a bool given for an
 // int into an int, and one int given for a list of fixed length (`int[2] stride=1` given 2) into a
 // list of that length. Makes device, layout, pin_memory, memory_format and generator arguments
-// None. A tensor argument takes numbers as well (0-d tensors), as `.pt2` files have them. Errors
-// name the operator and the argument: missing, given twice, unknown, or of a type that the schema
-// does not take.
+// None, but for channels_last, which tells what shares memory. A tensor argument takes numbers as
+// well (0-d tensors), as `.pt2` files have them. Errors name the operator and the argument:
+// missing, given twice, unknown, or of a type that the schema does not take.
 absl::Status BindToSchema(const Schema& schema, Node* node);
 
 // True where BindToSchema would leave the argument as it is.

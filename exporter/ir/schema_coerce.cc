@@ -130,16 +130,31 @@ bool Coerce(absl::string_view type, Arg* arg) {
 
 }  // namespace
 
-bool IsIgnored(const SchemaArg& schema_arg) {
+namespace {
+
+absl::string_view TypeOrNone(const SchemaArg& schema_arg) {
   absl::string_view type = schema_arg.type;
   if (absl::EndsWith(type, "?")) type.remove_suffix(1);
+  return type;
+}
+
+// channels_last or channels_last_3d, by their numbers in c10::MemoryFormat.
+bool IsChannelsLast(const SchemaArg& schema_arg, const Arg& arg) {
+  return TypeOrNone(schema_arg) == "MemoryFormat" && arg.is_int() &&
+         (arg.as_int() == 2 || arg.as_int() == 3);
+}
+
+}  // namespace
+
+bool IsIgnored(const SchemaArg& schema_arg) {
+  const absl::string_view type = TypeOrNone(schema_arg);
   return type == "Device" || type == "Layout" || type == "MemoryFormat" || type == "Generator" ||
          schema_arg.name == "pin_memory";
 }
 
 bool CoerceArg(const SchemaArg& schema_arg, Arg* arg) {
   if (IsIgnored(schema_arg)) {
-    *arg = Arg();
+    if (!IsChannelsLast(schema_arg, *arg)) *arg = Arg();
     return true;
   }
   return Coerce(schema_arg.type, arg);

@@ -250,6 +250,8 @@ TEST_F(BindTest, ForgetsWhereAndHowTensorsAreKept) {
 
   ASSERT_TRUE(Bind("aten::clone", {{"self", x_}, {"memory_format", 1}}).ok());
   EXPECT_TRUE(Bound("memory_format").is_none());
+  ASSERT_TRUE(Bind("aten::clone", {{"self", x_}, {"memory_format", 2}}).ok());
+  EXPECT_TRUE(Bound("memory_format").is_int());  // channels_last
 }
 
 TEST_F(BindTest, TakesNoneAndOptionalValues) {

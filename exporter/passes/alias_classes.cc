@@ -29,7 +29,8 @@ bool SharesUnsaid(absl::string_view base) {
       "aten::dict",           "aten::pop",             "aten::popitem",
       "aten::setdefault",     "aten::get",             "aten::append",
       "aten::insert",         "aten::extend",          "aten::_set_item",
-      "aten::update",         "aten::sorted",          "aten::chain_matmul"};
+      "aten::update",         "aten::sorted",          "aten::chain_matmul",
+      "aten::einsum",         "aten::cartesian_prod",  "aten::conj_physical"};
   return kSharing->contains(base);
 }
 

@@ -71,19 +71,6 @@ void Functionalizer::Run() {
   if (!context_->state_outputs) WarnOfLostChanges();
 }
 
-void Functionalizer::BindWeight(size_t index) {
-  const ir::Weight& weight = context_->graph->weights[index];
-  const Layout layout = context_->weight_memory.empty()
-                            ? Layout::Contiguous(weight.value->type)
-                            : Layout::Strided(context_->weight_memory[index].strides,
-                                              weight.value->type);
-  if (IsTracked(weight.value)) {
-    BindNewRoot(weight.value, layout)->weight = &weight;
-  } else {
-    views_[weight.value] = {layout, weight.value};
-  }
-}
-
 // ---- names ----
 
 Place* Functionalizer::BindNewRoot(ir::Value* value, Layout layout) {
@@ -282,6 +269,9 @@ void Functionalizer::VisitNode(NodePtr node) {
   ReadArgs(node.get());
   if (PlaceOf(self) != nullptr) return VisitView(std::move(node), self, args, rough_inputs);
   BindOutputs(*node, rough_inputs, args);
+  if (MayGiveItsTensor(*node)) {
+    for (Place* arg : args) sharing_.LinkHolders(PlaceOf(node->output()), arg);
+  }
   Emit(std::move(node));
 }
 
@@ -312,6 +302,8 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vec
   } else if (CountsStrides(node->base_op())) {
     RequireContiguous(*node, place->layout, place->type);
   }
+  if (kind == ViewKind::kViewAtSizeOne) WarnOfSizeOne(*node);
+  if (IsCopyForShape(*node, kind)) rough_inputs = false;
   if (kind == ViewKind::kView) {
     auto view = context_->graph->NewNode(node->op, node->args);
     context_->InheritPlace(*node, view.get());

@@ -66,13 +66,27 @@ bool Functionalizer::IsContiguousResult(const ir::Node& node, bool rough_inputs)
 }
 
 bool Functionalizer::IsRough(const ir::Node& node) const {
-  if (Reorders(node.base_op())) return true;
+  if (Reorders(node.base_op()) || WantsChannelsLast(node)) return true;
   if (LiesAsFirst(node.base_op())) {
     return node.args[0].value.is_value() && rough_.contains(node.args[0].value.value());
   }
   bool rough = false;
   node.ForEachInput([&](ir::Value* value) { rough |= rough_.contains(value); });
   return rough;
+}
+
+void Functionalizer::BindWeight(size_t index) {
+  const ir::Weight& weight = context_->graph->weights[index];
+  const ir::Type& type = weight.value->type;
+  const Layout layout = context_->weight_memory.empty()
+                            ? Layout::Contiguous(type)
+                            : Layout::Strided(context_->weight_memory[index].strides, type);
+  if (layout.IsContiguous(type) != Answer::kYes) rough_.insert(weight.value);
+  if (IsTracked(weight.value)) {
+    BindNewRoot(weight.value, layout)->weight = &weight;
+  } else {
+    views_[weight.value] = {layout, weight.value};
+  }
 }
 
 Layout Functionalizer::LayoutOf(const ir::Value* value) const {
@@ -102,6 +116,7 @@ void Functionalizer::NoteView(const ir::Node& node) {
   }
   if (kind == ViewKind::kSame) view.layout = layout;
   if (kind == ViewKind::kUnknown) view.layout = Layout();
+  if (IsCopyForShape(node, kind)) view.layout = Layout::Contiguous(node.output()->type);
   views_[node.output()] = std::move(view);
 }
 
@@ -115,6 +130,14 @@ void Functionalizer::CountFromStorage(ir::Node* node) {
     node->args[0].value = view->second.root;
   }
   RequireContiguous(*node, LayoutOf(self), self->type);
+}
+
+void Functionalizer::WarnOfSizeOne(const ir::Node& node) {
+  context_->Report(
+      diagnostics::Severity::kWarning, "view-at-size-one", node,
+      "gives a copy, but where a dynamic axis has size 1 PyTorch's result is a view: a "
+      "write to one of both shows in the other one then, and not in the model",
+      "clone() the result if the model is run at size 1");
 }
 
 void Functionalizer::RequireContiguous(const ir::Node& node, const Layout& layout,

@@ -314,6 +314,33 @@ TEST(FunctionalizeTest, WritesThroughOverlappingViewsAreRefused) {
                                    "float32[3, 2]"));
 }
 
+// What einsum of one operand gives may be its transpose.
+TEST(FunctionalizeTest, OneOperandMayBeTheResult) {
+  for (const bool two : {false, true}) {
+    Program p;
+    ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[3, 3]")}, "float32[3, 3]");
+    ir::Arg::List operands{x};
+    if (two) operands.push_back(p.Input("y", "float32[3, 3]"));
+    ir::Value* result =
+        p.Op("aten::einsum", {two ? "ij,jk->ik" : "ij->ji", operands}, "float32[3, 3]");
+    p.Op("aten::zero_", {result}, "float32[3, 3]");
+    p.Output(x);
+    Functionalize(p.context());
+    EXPECT_EQ(p.Problems(), two ? "" : "error ambiguous-alias aten::zero_\n");
+  }
+}
+
+TEST(FunctionalizeTest, ViewAtSizeOneOnlyIsACopyWithAWarning) {
+  Program p;
+  ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[N, 3]")}, "float32[N, 3]");
+  ir::Value* flat = p.Op("aten::flatten.using_ints", {p.Op("aten::t", {x}, "float32[3, N]"), 0, -1},
+                         "float32[3*N]");
+  p.Op("aten::zero_", {flat}, "float32[3*N]");
+  p.Output(x);
+  Functionalize(p.context());
+  EXPECT_EQ(p.Problems(), "warning view-at-size-one aten::flatten.using_ints\n");
+}
+
 TEST(FunctionalizeTest, ViewWithoutAnInverseOfItsOwnGoesByNumbers) {
   Program p;
   ir::Value* x = p.Op("aten::sin", {p.Input("x", "float32[4]")}, "float32[4]");

@@ -83,6 +83,7 @@ class Functionalizer {
   Layout LayoutOf(const ir::Value* value) const;
   void NoteView(const ir::Node& node);
   void CountFromStorage(ir::Node* node);
+  void WarnOfSizeOne(const ir::Node& node);
   void RequireContiguous(const ir::Node& node, const Layout& layout, const ir::Type& type);
 
   // functionalize_choices.cc: tensors that lie in one of several places, as the run decides.

@@ -1,6 +1,10 @@
 #include "exporter/passes/layout.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,7 +28,89 @@ std::optional<Strides> RowMajor(const ir::Type& type) {
 }
 
 bool IsOne(const ir::Dim& dim) { return dim.is_number() && dim.value() == 1; }
-bool IsZero(const ir::Dim& dim) { return dim.is_number() && dim.value() == 0; }
+
+using Sizes = std::map<std::string, int64_t>;  // of symbols
+
+// The smallest size of the symbol at which a dim is 1.
+std::optional<int64_t> SizeForOne(const ir::Dim& dim, const std::string& symbol) {
+  constexpr int64_t kLargestTried = 64;
+  for (int64_t size = 1; size <= kLargestTried; ++size) {
+    const auto value = dim.Evaluate({{symbol, size}});
+    if (value == 1) return size;
+    if (value > 1) break;
+  }
+  return std::nullopt;
+}
+
+// All combinations of the sizes that matter of the symbols: those at which an axis is 1, and one
+// that stands for all others; the last has the latter of all. None where there are too many.
+std::vector<Sizes> SizesThatMatter(const std::vector<const Strides*>& dims) {
+  // No usual sizes, nor multiples of each other; all divisors up to 10 divide them.
+  constexpr int64_t kGeneral[] = {2520 * 11, 2520 * 13, 2520 * 17, 2520 * 19, 2520 * 23};
+  std::map<std::string, std::set<int64_t>> of_symbols;
+  for (const Strides* each : dims) {
+    for (const ir::Dim& dim : *each) {
+      std::set<std::string> used;
+      dim.CollectSymbols(&used);
+      for (const std::string& symbol : used) of_symbols[symbol].insert(1);
+      if (used.size() != 1) continue;
+      if (const auto size = SizeForOne(dim, *used.begin())) of_symbols[*used.begin()].insert(*size);
+    }
+  }
+  if (of_symbols.size() > std::size(kGeneral)) return {};
+  std::vector<Sizes> all = {{}};
+  size_t next = 0;
+  for (auto& [symbol, sizes] : of_symbols) {
+    sizes.insert(kGeneral[next++]);
+    std::vector<Sizes> wider;
+    for (const Sizes& before : all) {
+      for (const int64_t size : sizes) {
+        wider.push_back(before);
+        wider.back()[symbol] = size;
+      }
+    }
+    all = std::move(wider);
+  }
+  return all;
+}
+
+Strides DimsAt(const Strides& dims, const Sizes& sizes) {
+  Strides numbers;
+  for (const ir::Dim& dim : dims) {
+    const auto number = dim.Evaluate(sizes);
+    numbers.push_back(number ? ir::Dim(*number) : ir::Dim::Unknown());
+  }
+  return numbers;
+}
+
+ir::Type TypeAt(ir::Type type, const Sizes& sizes) {
+  type.shape = DimsAt(*type.shape, sizes);
+  return type;
+}
+
+// Whether it holds for tensors of the shape that have elements, at all sizes of the symbols in the
+// shape and in `others`. `holds` may have no answer, where sizes cannot be.
+Answer AtSizes(const ir::Shape& shape, const std::vector<const Strides*>& others,
+               const std::function<std::optional<bool>(const Sizes&)>& holds) {
+  std::vector<const Strides*> dims = others;
+  dims.push_back(&shape);
+  bool ever = false, ever_not = false;
+  std::optional<bool> answer;
+  for (const Sizes& sizes : SizesThatMatter(dims)) {
+    for (const Strides* each : dims) {
+      for (const ir::Dim& dim : DimsAt(*each, sizes)) {
+        if (dim.is_unknown()) return Answer::kUnknown;
+      }
+    }
+    const ir::Dim elements = ir::NumElements(DimsAt(shape, sizes));
+    if (elements.is_unknown()) return Answer::kUnknown;
+    answer = elements.value() < 1 ? std::nullopt : holds(sizes);
+    if (answer) (*answer ? ever : ever_not) = true;
+  }
+  if (!answer) return Answer::kUnknown;
+  if (*answer) return ever_not ? Answer::kUnknown : Answer::kYes;
+  return ever ? Answer::kAtSizeOne : Answer::kNo;
+}
 
 std::optional<size_t> Axis(const ir::Node& node, absl::string_view name, size_t rank) {
   const ir::Arg* arg = node.Find(name);
@@ -104,6 +190,11 @@ std::optional<Strides> AfterDiagonal(const ir::Node& node, Strides strides) {
 
 }  // namespace
 
+bool WantsChannelsLast(const ir::Node& node) {
+  const ir::Arg* format = node.Find("memory_format");
+  return format != nullptr && !format->is_none();
+}
+
 Layout Layout::Contiguous(const ir::Type& type) {
   Layout layout;
   layout.contiguous_ = true;
@@ -118,17 +209,21 @@ Layout Layout::Strided(const std::vector<int64_t>& strides, const ir::Type& type
   return layout;
 }
 
+bool Layout::IsRowMajor(const ir::Type& type) const {
+  const auto row_major = RowMajor(type);
+  if (!row_major) return false;
+  for (size_t i = 0; i < row_major->size(); ++i) {
+    if (!IsOne((*type.shape)[i]) && !(*strides_)[i].Equals((*row_major)[i])) return false;
+  }
+  return true;
+}
+
 Answer Layout::IsContiguous(const ir::Type& type) const {
   if (contiguous_) return Answer::kYes;
-  const auto row_major = RowMajor(type);
-  if (!strides_ || !row_major || strides_->size() != row_major->size()) return Answer::kUnknown;
-  if (std::any_of(type.shape->begin(), type.shape->end(), IsZero)) return Answer::kYes;
-  for (size_t i = 0; i < strides_->size(); ++i) {
-    if (IsOne((*type.shape)[i])) continue;
-    if ((*strides_)[i].is_unknown()) return Answer::kUnknown;
-    if (!(*strides_)[i].Equals((*row_major)[i])) return Answer::kNo;
-  }
-  return Answer::kYes;
+  if (!strides_ || !type.shape || strides_->size() != type.shape->size()) return Answer::kUnknown;
+  return AtSizes(*type.shape, {&*strides_}, [&](const Sizes& sizes) -> std::optional<bool> {
+    return At(sizes).IsRowMajor(TypeAt(type, sizes));
+  });
 }
 
 // PyTorch's computeStride: runs of old axes that lie densely one in another can be cut anew.
@@ -167,22 +262,26 @@ Answer Layout::ReshapeIsView(const ir::Type& from, const ir::Type& to) const {
   const Answer contiguous = IsContiguous(from);
   if (contiguous == Answer::kYes) return Answer::kYes;
   if (!strides_ || !from.shape || !to.shape) return Answer::kUnknown;
-  for (const ir::Shape* shape : {&*from.shape, &*to.shape}) {
-    for (const ir::Dim& dim : *shape) {
-      if (dim.is_unknown()) return Answer::kUnknown;
-    }
-  }
-  return AfterShaping(from, to) ? Answer::kYes : Answer::kNo;
+  const auto is_view = [&](const Sizes& sizes) -> std::optional<bool> {
+    const ir::Type old_type = TypeAt(from, sizes), new_type = TypeAt(to, sizes);
+    const bool fits = ir::NumElements(*old_type.shape).Equals(ir::NumElements(*new_type.shape));
+    return fits ? std::optional(At(sizes).AfterShaping(old_type, new_type).has_value())
+                : std::nullopt;
+  };
+  return AtSizes(*from.shape, {&*to.shape, &*strides_}, is_view);
+}
+
+Layout Layout::At(const Sizes& sizes) const {
+  Layout layout;
+  layout.strides_ = DimsAt(*strides_, sizes);
+  return layout;
 }
 
 Layout Layout::AfterView(const ir::Node& node, const ir::Type& from, const ir::Type& to) const {
   const absl::string_view base = node.base_op();
   Layout result;
-  if (base == "aten::contiguous") {
-    const ir::Arg* format = node.Find("memory_format");
-    const bool row_major = format == nullptr || !format->is_int() || format->as_int() == 0;
-    if (row_major) return Contiguous(to);
-  }
+  if (WantsChannelsLast(node)) return result;
+  if (base == "aten::contiguous") return Contiguous(to);
   if (contiguous_ &&
       (base == "aten::view" || base == "aten::reshape" || base == "aten::flatten" ||
        base == "aten::unflatten" || base == "aten::unsqueeze" || base == "aten::squeeze" ||

@@ -3,7 +3,10 @@
 #ifndef RULES_ONNX_EXPORTER_PASSES_LAYOUT_H_
 #define RULES_ONNX_EXPORTER_PASSES_LAYOUT_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "exporter/ir/graph.h"
@@ -11,10 +14,18 @@
 
 namespace rules_onnx::passes {
 
-enum class Answer { kNo, kYes, kUnknown };
+enum class Answer {
+  kNo,
+  kYes,
+  kUnknown,
+  kAtSizeOne,  // no, but where a dynamic axis has size 1: its stride means nothing then
+};
 
-// Element strides, symbolic where the shape is. Symbols count as sizes in general position: an
-// axis N is not taken for 1.
+// The operator gives channels_last or channels_last_3d (c10::MemoryFormat): its argument
+// memory_format, of which front ends keep nothing else.
+bool WantsChannelsLast(const ir::Node& node);
+
+// Element strides, symbolic where the shape is.
 class Layout {
  public:
   // Nothing is known.
@@ -35,7 +46,11 @@ class Layout {
 
  private:
   using Strides = std::vector<ir::Dim>;
+  // These want shapes and strides that are numbers.
+  bool IsRowMajor(const ir::Type& type) const;
   std::optional<Strides> AfterShaping(const ir::Type& from, const ir::Type& to) const;
+  // The strides at sizes of the symbols.
+  Layout At(const std::map<std::string, int64_t>& sizes) const;
 
   bool contiguous_ = false;          // known to be, even where strides_ is not known
   std::optional<Strides> strides_;

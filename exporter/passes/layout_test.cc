@@ -58,7 +58,7 @@ TEST(LayoutTest, ReshapeIsAView) {
   Views columns("float32[N, 6]");
   columns.Then("aten::slice.Tensor", {1, 0, 4, 1}, "float32[N, 4]");
   EXPECT_EQ(columns.ReshapeIsView("float32[N, 2, 2]"), Answer::kYes);
-  EXPECT_EQ(columns.ReshapeIsView("float32[4*N]"), Answer::kNo);
+  EXPECT_EQ(columns.ReshapeIsView("float32[4*N]"), Answer::kAtSizeOne);
   Views transposed("float32[2, 3, 4]");
   transposed.Then("aten::transpose.int", {0, 2}, "float32[4, 3, 2]");
   EXPECT_EQ(transposed.ReshapeIsView("float32[12, 2]"), Answer::kNo);
@@ -67,6 +67,34 @@ TEST(LayoutTest, ReshapeIsAView) {
   expanded.Then("aten::expand", {ir::Arg::Ints({4, 3})}, "float32[4, 3]");
   EXPECT_EQ(expanded.ReshapeIsView("float32[12]"), Answer::kNo);
   EXPECT_EQ(expanded.ReshapeIsView("float32[2, 2, 3]"), Answer::kYes);
+}
+
+// Strides of an axis of size 1 do not count.
+TEST(LayoutTest, SizesAtWhichAnAxisIsOne) {
+  EXPECT_EQ(Views("float32[N, 3]").Then("aten::t", {}, "float32[3, N]").IsContiguous(),
+            Answer::kAtSizeOne);
+  EXPECT_EQ(Views("float32[N, 4, 6]")
+                .Then("aten::slice.Tensor", {2, 0, 3, 1}, "float32[N, 4, 3]")
+                .ReshapeIsView("float32[N, 12]"),
+            Answer::kNo);
+  Views rest("float32[N, 4]");
+  rest.Then("aten::slice.Tensor", {0, 1, 9223372036854775807, 1}, "float32[N-1, 4]")
+      .Then("aten::slice.Tensor", {1, 0, 2, 1}, "float32[N-1, 2]");
+  EXPECT_EQ(rest.ReshapeIsView("float32[2*N-2]"), Answer::kAtSizeOne);  // N = 2
+  EXPECT_EQ(Views("float32[2*N, 2*N]")
+                .Then("aten::diagonal", {0, 0, 1}, "float32[2*N]")
+                .ReshapeIsView("float32[2, N]"),
+            Answer::kYes);
+}
+
+TEST(LayoutTest, StridesOfAWeight) {
+  const ir::Type type = ParseType("float32[2, 3]");
+  EXPECT_EQ(Layout::Strided({3, 1}, type).IsContiguous(type), Answer::kYes);
+  EXPECT_EQ(Layout::Strided({1, 2}, type).IsContiguous(type), Answer::kNo);
+  EXPECT_EQ(Layout::Strided({1, 2}, type).ReshapeIsView(type, ParseType("float32[6]")),
+            Answer::kNo);
+  const ir::Type row = ParseType("float32[1, 3]");
+  EXPECT_EQ(Layout::Strided({7, 1}, row).IsContiguous(row), Answer::kYes);
 }
 
 }  // namespace

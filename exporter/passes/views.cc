@@ -334,7 +334,17 @@ bool MayBeTensor(const ir::Type& type) {
 
 bool IsTrue(const ir::Arg* arg) { return arg != nullptr && arg->is_bool() && arg->as_bool(); }
 
-ViewKind ClassifyConversion(const ir::Node& node, const ir::Type& from, const ir::Type& to) {
+// Where channels are to come last: a tensor that is row-major is copied, unless that is the same.
+ViewKind ClassifyChannelsLast(const ir::Type& from, const Layout& layout) {
+  const auto is_large = [](const ir::Dim& dim) { return dim.is_number() && dim.value() > 1; };
+  const bool differs = from.shape && from.shape->size() > 2 && is_large((*from.shape)[1]) &&
+                       std::any_of(from.shape->begin() + 2, from.shape->end(), is_large);
+  return differs && layout.IsContiguous(from) == Answer::kYes ? ViewKind::kNone
+                                                              : ViewKind::kUnknown;
+}
+
+ViewKind ClassifyConversion(const ir::Node& node, const ir::Type& from, const ir::Type& to,
+                            const Layout& layout) {
   if (from.dtype == ir::DType::kUndefined || to.dtype == ir::DType::kUndefined) {
     return ViewKind::kUnknown;
   }
@@ -342,15 +352,17 @@ ViewKind ClassifyConversion(const ir::Node& node, const ir::Type& from, const ir
   const ir::Arg* copy = node.Find("copy");
   if (copy == nullptr) return ViewKind::kSame;  // type_as
   if (!copy->is_bool()) return ViewKind::kUnknown;
-  return copy->as_bool() ? ViewKind::kNone : ViewKind::kSame;
+  if (copy->as_bool()) return ViewKind::kNone;
+  return WantsChannelsLast(node) ? ClassifyChannelsLast(from, layout) : ViewKind::kSame;
 }
 
-// Views where the layout allows it, copies elsewhere.
-ViewKind ClassifyReshape(const ir::Type& from, const ir::Type& to, const Layout& layout) {
-  switch (layout.ReshapeIsView(from, to)) {
-    case Answer::kYes: return SameStaticShape(from, to) ? ViewKind::kSame : ViewKind::kView;
+// A copy where the layout does not allow a view.
+ViewKind ViewIf(Answer allowed, ViewKind view) {
+  switch (allowed) {
+    case Answer::kYes: return view;
     case Answer::kNo: return ViewKind::kNone;
     case Answer::kUnknown: return ViewKind::kUnknown;
+    case Answer::kAtSizeOne: return ViewKind::kViewAtSizeOne;
   }
   return ViewKind::kUnknown;
 }
@@ -505,25 +517,26 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   if (base == "aten::native_dropout") {
     return IsTrue(node.Find("train")) ? ViewKind::kNone : ViewKind::kUnknown;
   }
-  if (base == "aten::to" || base == "aten::type_as") return ClassifyConversion(node, from, to);
+  if (base == "aten::to" || base == "aten::type_as")
+    return ClassifyConversion(node, from, to, layout);
   if (base == "aten::contiguous") {
-    switch (layout.IsContiguous(from)) {
-      case Answer::kYes: return ViewKind::kSame;
-      case Answer::kNo: return ViewKind::kNone;
-      case Answer::kUnknown: return ViewKind::kUnknown;
-    }
+    return WantsChannelsLast(node) ? ClassifyChannelsLast(from, layout)
+                                   : ViewIf(layout.IsContiguous(from), ViewKind::kSame);
   }
-  if (base == "aten::reshape" || base == "aten::reshape_as" || base == "aten::flatten" ||
-      base == "aten::ravel") {
-    return ClassifyReshape(from, to, layout);
+  const ViewKind kind = SameStaticShape(from, to) ? ViewKind::kSame : ViewKind::kView;
+  if (base == "aten::ravel") return ViewIf(layout.IsContiguous(from), kind);
+  if (base == "aten::reshape" || base == "aten::reshape_as" || base == "aten::flatten") {
+    return ViewIf(layout.ReshapeIsView(from, to), kind);
   }
-  if (base == "aten::real" || base == "aten::conj" || base == "aten::resolve_conj") {
+  if (base == "aten::real" || base == "aten::conj" || base == "aten::resolve_conj" ||
+      base == "aten::conj_physical") {
     if (from.dtype == ir::DType::kUndefined) return ViewKind::kUnknown;
     if (!ir::IsComplex(from.dtype)) return ViewKind::kSame;
+    if (base == "aten::conj_physical") return ViewKind::kNone;
     return base == "aten::resolve_conj" ? ViewKind::kUnknown : ViewKind::kView;
   }
   if (base == "aten::expand" || base == "aten::expand_as" || base == "aten::broadcast_to") {
-    return SameStaticShape(from, to) ? ViewKind::kSame : ViewKind::kView;
+    return kind;
   }
   if (node.op == "aten::view.dtype") {
     return from.dtype == to.dtype ? ViewKind::kSame : ViewKind::kView;
@@ -532,6 +545,22 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   // A view that nothing here knows: it can be read, and a write through it is refused.
   const ir::Schema* schema = ir::FindSchema(node.op);
   return schema != nullptr && schema->is_view() ? ViewKind::kView : ViewKind::kNone;
+}
+
+bool IsCopyForShape(const ir::Node& node, ViewKind kind) {
+  static const auto* const kShaping = new Names{"aten::contiguous", "aten::flatten", "aten::ravel",
+                                                "aten::reshape", "aten::reshape_as"};
+  const bool is_copy = kind == ViewKind::kNone || kind == ViewKind::kViewAtSizeOne;
+  return is_copy && kShaping->contains(node.base_op()) && !WantsChannelsLast(node);
+}
+
+bool MayGiveItsTensor(const ir::Node& node) {
+  static const auto* const kGiving =
+      new Names{"aten::cartesian_prod", "aten::chain_matmul", "aten::einsum"};
+  if (!kGiving->contains(node.base_op())) return false;
+  const ir::Arg* tensors = node.Find("tensors");
+  if (tensors == nullptr) tensors = node.Find("matrices");
+  return tensors != nullptr && (!tensors->is_list() || tensors->list().size() == 1);
 }
 
 bool GivesListOfViews(const ir::Node& node) {

@@ -13,14 +13,21 @@
 namespace rules_onnx::passes {
 
 enum class ViewKind {
-  kNone,     // the output is a value of its own
-  kSame,     // the output is the argument: all its elements, in the same geometry
-  kView,     // the output is a part or another geometry of the argument
-  kUnknown,  // a view or a copy: the types and layout do not say
+  kNone,           // the output is a value of its own
+  kSame,           // the output is the argument: all its elements, in the same geometry
+  kView,           // the output is a part or another geometry of the argument
+  kUnknown,        // a view or a copy: the types and layout do not say
+  kViewAtSizeOne,  // a copy, but where a dynamic axis has size 1
 };
 
 // How the first output of `node` relates to its first argument, a tensor of layout `layout`.
 ViewKind ClassifyView(const ir::Node& node, const Layout& layout);
+
+// A reshape or its like that copies: the result is contiguous. `kind` is ClassifyView's.
+bool IsCopyForShape(const ir::Node& node, ViewKind kind);
+
+// An operator on a list of tensors whose output may be, or show, the only one of the list.
+bool MayGiveItsTensor(const ir::Node& node);
 
 // An operator whose list output holds views of its first argument: split, chunk, unbind, ….
 bool GivesListOfViews(const ir::Node& node);

@@ -114,7 +114,7 @@ Argument Decoder::DecodeArgument(const Json& json) {
       argument = DecodeArgument(value);
     } else if (key == "as_name") {
       argument = Named(Argument::Kind::kValue, value.String());
-    } else if (key == "as_int") {
+    } else if (key == "as_int" || key == "as_memory_format") {
       argument = DecodeInt(value);
     } else if (key == "as_ints") {
       argument = DecodeList(value, DecodeInt);
@@ -138,7 +138,7 @@ Argument Decoder::DecodeArgument(const Json& json) {
       argument = DecodeComplex(value);
     } else if (key == "as_scalar_type") {
       argument = Constant(DecodeDType(value));
-    } else if (key == "as_device" || key == "as_layout" || key == "as_memory_format") {
+    } else if (key == "as_device" || key == "as_layout") {
       argument = Constant({});
     } else if (key == "as_graph") {
       argument = Named(Argument::Kind::kGraph, value.Field("name").String());

@@ -78,9 +78,9 @@ TEST(SizeExpressionTest, PlainText) {
 }
 
 TEST(SizeExpressionTest, Errors) {
-  for (const char* text : {"4*", "*s0", "(s0", "s0 s1", "s0 +", "--", "", "Add(", "Add(Integer(1)", "Add(Integer(1),)", "Integer(1) x",
-                           "Symbol(s0)", "Symbol('')", "Symbol('s 0')", "Symbol('s0', positive=)",
-                           "'", "Add)"}) {
+  for (const char* text : {"4*", "*s0", "(s0", "s0 s1", "s0 +", "--", "", "Add(", "Add(Integer(1)",
+                           "Add(Integer(1),)", "Integer(1) x", "Symbol(s0)", "Symbol('')",
+                           "Symbol('s 0')", "Symbol('s0', positive=)", "'", "Add)"}) {
     EXPECT_EQ(Parse(text), "error") << text;
   }
 }

@@ -32,19 +32,26 @@ c10::TypeKind ScalarKind(const c10::Argument& argument) {
   return optional ? optional->getElementType()->kind() : argument.real_type()->kind();
 }
 
-// Where tensors live and how they are laid out means nothing to ONNX.
-bool IsPlacement(const c10::Argument& argument) {
+bool IsChannelsLast(const torch::jit::Value* format) {
+  const auto constant = torch::jit::toIValue(format);
+  if (!constant || !constant->isInt()) return false;
+  const auto number = static_cast<at::MemoryFormat>(constant->toInt());
+  return number == at::MemoryFormat::ChannelsLast || number == at::MemoryFormat::ChannelsLast3d;
+}
+
+// Where tensors live and how they are laid out means nothing to ONNX; but channels that come last
+// tell what shares memory (passes/layout.h).
+bool IsPlacement(const c10::Argument& argument, const torch::jit::Value* value) {
+  if (argument.name() == "memory_format") return !IsChannelsLast(value);
   switch (ScalarKind(argument)) {
     case c10::TypeKind::DeviceObjType:
     case c10::TypeKind::LayoutType:
-    case c10::TypeKind::MemoryFormatType:
     case c10::TypeKind::GeneratorType:
     case c10::TypeKind::StreamObjType:
       return true;
     default: {
       const std::string& name = argument.name();
-      return name == "device" || name == "layout" || name == "pin_memory" ||
-             name == "memory_format" || name == "generator";
+      return name == "device" || name == "layout" || name == "pin_memory" || name == "generator";
     }
   }
 }
@@ -261,7 +268,7 @@ ir::Node* Converter::Emit(const JitNode* origin, std::string op,
 
 ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
                                 const c10::Argument& argument) {
-  if (IsPlacement(argument)) return ir::Arg();
+  if (IsPlacement(argument, node->input(index))) return ir::Arg();
   const ItemRef item = Resolved(node, At(node->input(index)));
   const bool writes = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
   const bool listed = index > 0 && TakesDynamicList(node) && IsPacked(node->input(index)->type());

@@ -158,6 +158,42 @@ def product_given(x: Tensor):
     return product
 
 
+def raveled_column(x: Tensor):
+    y = x.clone()
+    copied = y[:, 1].ravel()  # reshape would give a view
+    copied += 10
+    shown = y[1].ravel()
+    shown *= 2
+    return y, copied
+
+
+def parts_of_a_diagonal(x: Tensor):
+    y = torch.cat([x, x], 1)[:, :4].clone()
+    y.diagonal().reshape(2, -1).add_(1)
+    return y
+
+
+def every_second(x: Tensor):
+    y = torch.cat([x, x]).clone()
+    y.view(-1)[::2].reshape(-1, 3).mul_(2)
+    return y
+
+
+def channels_last(x: Tensor):
+    y = x * 1
+    z = y.contiguous(memory_format=torch.channels_last)
+    z.relu_()
+    v = y.to(memory_format=torch.channels_last)
+    v.neg_()
+    return y, z, v
+
+
+def channels_last_convolution(x: Tensor, w: Tensor):
+    y = nn.functional.conv2d(x, w.contiguous(memory_format=torch.channels_last))
+    y.relu_()
+    return y.flatten(1) * 2, y
+
+
 class State(nn.Module):
     def __init__(self):
         super().__init__()
@@ -207,6 +243,12 @@ ROWS = [
     Case("product_given", product_given, [T("f32", 4, 6)], modes=("export", "core", "trace")),
     Case("resized", lambda x: (torch.ops.aten.resize(x, [2, 2]), torch.ops.aten.resize(x, [8, 3])), [T("f32", 4, 6)],
          modes=("trace",)),
+    Case("raveled_column", raveled_column, [M], modes=WRITTEN),
+    Case("parts_of_a_diagonal", parts_of_a_diagonal, [T("f32", 4, 6)], since=11, modes=WRITTEN),
+    Case("every_second", every_second, [M], since=11, modes=WRITTEN),
+    Case("channels_last", channels_last, [T("f32", 2, 3, 4, 5, B=0)], modes=WRITTEN),
+    Case("channels_last_convolution", channels_last_convolution, [T("f32", 2, 3, 4, 5, B=0), T("f32", 2, 3, 2, 2)],
+         modes=WRITTEN),
     Case("statistics", Statistics(), [M], modes=MODES),
     Case("state", State(), [M], modes=("trace",)),
 ]
