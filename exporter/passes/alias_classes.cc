@@ -1,10 +1,12 @@
 #include "exporter/passes/alias_classes.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "exporter/passes/views.h"
 
 namespace rules_onnx::passes {
 namespace {
@@ -133,8 +135,10 @@ void AliasClasses::Unite(const ir::Arg& a, const ir::Arg& b) {
 
 void AliasClasses::VisitBlock(const ir::Block& block, std::vector<const ir::Node*>* owners) {
   for (const auto& node : block.nodes) {
+    NoteUses(*node, *owners);
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       definitions_[node->outputs[i]] = {node.get(), i};
+      defined_at_[node->outputs[i]] = clock_;
     }
     if (node->op == "aten::__getitem__.t" || node->base_op() == "aten::_set_item") {
       moments_[node.get()] = {&block, container_changes_};
@@ -144,6 +148,35 @@ void AliasClasses::VisitBlock(const ir::Block& block, std::vector<const ir::Node
     owners->push_back(node.get());
     for (const auto& inner : node->blocks) VisitBlock(*inner, owners);
     owners->pop_back();
+  }
+  ++clock_;
+  for (const ir::Arg& result : block.results) {
+    result.ForEachValue([&](ir::Value* value) { uses_[value].push_back({clock_, nullptr, 0}); });
+  }
+}
+
+void AliasClasses::NoteUses(const ir::Node& node, const std::vector<const ir::Node*>& owners) {
+  ++clock_;
+  const bool is_loop = node.op == "prim::Loop";
+  const ir::Arg* carried = is_loop ? node.Find("carried") : nullptr;
+  for (const ir::NamedArg& arg : node.args) {
+    if (&arg.value == carried) continue;
+    arg.value.ForEachValue(
+        [&](ir::Value* value) { uses_[value].push_back({clock_, nullptr, 0}); });
+  }
+  if (node.blocks.empty()) return;
+  for (const auto& block : node.blocks) {
+    for (const ir::Value* param : block->params) defined_at_[param] = clock_;
+  }
+  if (!is_loop && node.op != "prim::Scan") return;
+  Extent& extent = loops_[&node];
+  extent.start = clock_;
+  std::copy_if(owners.begin(), owners.end(), std::back_inserter(extent.around),
+               [&](const ir::Node* owner) { return loops_.contains(owner); });
+  if (!is_loop) return;
+  for (size_t k = 0; k < carried->list().size(); ++k) {
+    carried->list()[k].ForEachValue(
+        [&](ir::Value* value) { uses_[value].push_back({clock_, &node, k}); });
   }
 }
 
@@ -218,33 +251,68 @@ void AliasClasses::UniteControlFlow(const ir::Node& node) {
   }
 }
 
-std::vector<const ir::Value*> AliasClasses::Sources(
+std::vector<AliasClasses::Source> AliasClasses::Sources(
     const ir::Arg& value, const std::function<bool(const ir::Value*)>& is_source) const {
-  std::vector<const ir::Value*> sources;
-  std::set<const ir::Value*> visited;
-  std::vector<ir::Arg> open = {value};
+  std::vector<Source> sources;
+  std::set<std::pair<const ir::Value*, bool>> visited;
+  std::vector<std::pair<ir::Arg, bool>> open = {{value, false}};
   while (!open.empty()) {
-    const ir::Arg arg = std::move(open.back());
+    const auto [arg, is_part] = std::move(open.back());
     open.pop_back();
-    if (!arg.is_value() || !visited.insert(arg.value()).second) continue;
+    if (!arg.is_value() || !visited.emplace(arg.value(), is_part).second) continue;
     const auto it = definitions_.find(arg.value());
     if (it == definitions_.end() || is_source(arg.value())) {
-      sources.push_back(arg.value());
+      sources.push_back({arg.value(), is_part});
       continue;
     }
     const auto& [node, index] = it->second;
     if (node->op == "prim::If") {
-      for (const auto& block : node->blocks) open.push_back(block->results[index]);
+      for (const auto& block : node->blocks) open.emplace_back(block->results[index], is_part);
     } else if (node->op == "prim::Loop") {
-      open.push_back(node->Find("carried")->list()[index]);
-      open.push_back(node->blocks[0]->results[index + 1]);
+      open.emplace_back(node->Find("carried")->list()[index], is_part);
+      open.emplace_back(node->blocks[0]->results[index + 1], is_part);
     } else if (InPlaceSelf(*node, schemas_) != nullptr) {
-      open.push_back(node->args[0].value);
+      open.emplace_back(node->args[0].value, is_part);
     } else {
-      sources.push_back(arg.value());
+      const ir::Arg viewed = Viewed(*node);
+      sources.push_back({arg.value(), is_part, !viewed.is_none()});
+      if (!viewed.is_none()) open.emplace_back(viewed, true);
     }
   }
   return sources;
+}
+
+ir::Arg AliasClasses::Viewed(const ir::Node& node) const {
+  if (node.args.empty() || !node.args[0].value.is_value()) return {};
+  const ir::Node* view = &node;
+  if (node.op == "aten::__getitem__.t" || node.op == "prim::ListUnpack") {
+    const auto list = definitions_.find(node.args[0].value.value());
+    if (list == definitions_.end() || !GivesListOfViews(*list->second.node)) return {};
+    view = list->second.node;
+  }
+  const ir::Schema* schema = schemas_.Find(view->op);
+  const ir::Arg& self = view->args[0].value;
+  const bool is_view = schema != nullptr && schema->is_view() && self.is_value() &&
+                       self.value()->type.is_tensor();
+  return is_view ? self : ir::Arg();
+}
+
+bool AliasClasses::IsUsedFrom(const ir::Node& loop, const ir::Value* value, size_t slot) const {
+  const auto uses = uses_.find(value);
+  if (uses == uses_.end()) return false;
+  const Extent& extent = loops_.at(&loop);
+  return std::any_of(uses->second.begin(), uses->second.end(), [&](const Use& use) {
+    const bool is_slot = use.loop == &loop && use.slot == slot;
+    return (!is_slot && use.at >= extent.start) || ComesBackTo(extent, use, value);
+  });
+}
+
+bool AliasClasses::ComesBackTo(const Extent& loop, const Use& use, const ir::Value* value) const {
+  const auto definition = defined_at_.find(value);
+  return std::any_of(loop.around.begin(), loop.around.end(), [&](const ir::Node* outer) {
+    const int start = loops_.at(outer).start;
+    return use.at >= start && (definition == defined_at_.end() || definition->second < start);
+  });
 }
 
 bool AliasClasses::MovesItems(const ir::Node& node) const {

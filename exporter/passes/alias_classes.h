@@ -40,10 +40,19 @@ class AliasClasses {
   // What the blocks of a node write, inner blocks included.
   const Writes& WrittenIn(const ir::Node& node) const;
 
-  // Where the value comes from as what it is, through branches, loops and in-place operators only, as
-  // far back as to what `is_source`.
-  std::vector<const ir::Value*> Sources(
-      const ir::Arg& value, const std::function<bool(const ir::Value*)>& is_source) const;
+  struct Source {
+    const ir::Value* value;
+    bool is_part = false;  // it is not this, but a view of it
+    bool is_view = false;  // this is a view itself, whose sources follow as parts
+  };
+  // Where the value comes from as what it is, through branches, loops and in-place operators only, and as a part,
+  // through views as well, as far back as to what `is_source`.
+  std::vector<Source> Sources(const ir::Arg& value,
+                              const std::function<bool(const ir::Value*)>& is_source) const;
+
+  // The value, from before `loop`, is used in it or after it, or by an earlier line that a loop around it comes back to;
+  // but for its being what the loop carries first at `slot`.
+  bool IsUsedFrom(const ir::Node& loop, const ir::Value* value, size_t slot) const;
 
   // The operator makes items leave a list or dict, or change their places.
   bool MovesItems(const ir::Node& node) const;
@@ -58,6 +67,15 @@ class AliasClasses {
     const ir::Node* node;
     size_t index;
   };
+  struct Use {
+    int at;                 // in program order
+    const ir::Node* loop;   // that carries it first, at `slot`; else nullptr
+    size_t slot;
+  };
+  struct Extent {
+    int start;
+    std::vector<const ir::Node*> around;  // loops
+  };
 
   int Index(const ir::Value* value);
   int Root(int index) const;
@@ -67,6 +85,10 @@ class AliasClasses {
   void UniteBySchema(const ir::Node& node, const ir::Schema& schema);
   void UniteAll(const ir::Node& node);
   void UniteControlFlow(const ir::Node& node);
+  void NoteUses(const ir::Node& node, const std::vector<const ir::Node*>& owners);
+  bool ComesBackTo(const Extent& loop, const Use& use, const ir::Value* value) const;
+  // The tensor that the node's output is a view of; None for what is none.
+  ir::Arg Viewed(const ir::Node& node) const;
 
   const Schemas& schemas_;
   std::unordered_map<const ir::Value*, int> indices_;
@@ -78,6 +100,10 @@ class AliasClasses {
   };
   std::unordered_map<const ir::Node*, std::vector<Write>> written_in_blocks_;
   std::unordered_map<const ir::Value*, Definition> definitions_;
+  int clock_ = 0;  // of the program order
+  std::unordered_map<const ir::Value*, int> defined_at_;
+  std::unordered_map<const ir::Value*, std::vector<Use>> uses_;
+  std::unordered_map<const ir::Node*, Extent> loops_;
   // Where items are read and set: the block, and how many changes of lists or dicts stand before.
   std::unordered_map<const ir::Node*, std::pair<const ir::Block*, int>> moments_;
   int container_changes_ = 0;

@@ -7,48 +7,9 @@
 #include <vector>
 
 #include "exporter/passes/functionalizer.h"
+#include "exporter/passes/loop_parts.h"
 
 namespace rules_onnx::passes {
-// A carried value that may be another tensor in each iteration.
-struct Functionalizer::Slot {
-  size_t index;                // among the program's carried values
-  ir::Arg named;               // the initial value, as the program names it
-  Place* init;                 // nullptr where untracked
-  Place* param = nullptr;
-  Place* result = nullptr;
-  int64_t version = 0;         // of the param, before the body
-  // What the param may be, if flags tell which:
-  std::vector<Place*> places;  // outer tensors,
-  std::vector<Slot*> peers;    // or the own one of an earlier slot,
-  Place* own = nullptr;        // or one of its own
-  bool is_told = false;
-  bool is_outer(const Place* place) const {
-    return std::find(places.begin(), places.end(), place) != places.end();
-  }
-};
-
-struct Functionalizer::LoopParts {
-  NodePtr node;
-  ir::Arg::List carried, results;
-  std::vector<ir::Value*> params, outputs;
-  std::vector<Slot> slots;
-  std::vector<Place*> outer;  // roots from outside that the body may write to
-  ir::Block* body() const { return node->blocks[0].get(); }
-  const ir::Value* param(const Slot& slot) const { return body()->params[slot.index + 1]; }
-  const ir::Arg& result(const Slot& slot) const { return body()->results[slot.index + 1]; }
-
-  // One more carried value; its parameter.
-  ir::Value* Carry(ir::Arg initial, ir::Value* param, ir::Value* output) {
-    carried.push_back(std::move(initial));
-    params.push_back(param);
-    outputs.push_back(output);
-    return param;
-  }
-  ir::Value* Carry(ir::Arg initial, const ir::Type& type, ir::Graph* graph) {
-    ir::Value* param = graph->NewValue(type);
-    return Carry(std::move(initial), param, graph->NewValue(type));
-  }
-};
 
 std::vector<Place*> Functionalizer::RootsToCarry(const ir::Node& loop) const {
   const AliasClasses::Writes& writes = classes_.WrittenIn(loop);
@@ -65,138 +26,6 @@ std::vector<Place*> Functionalizer::RootsToCarry(const ir::Node& loop) const {
   }
   return roots;
 }
-
-// Which tensors the parameters may be, themselves and in all their elements, and which parameters may be
-// one tensor.
-class Functionalizer::CarriedNames {
- public:
-  CarriedNames(const Functionalizer& all, LoopParts* loop) : all_(all), loop_(loop) {
-    for (Slot& slot : loop->slots) {
-      const ir::Value* param = loop->param(slot);
-      if (all.IsTracked(param) && param->type.is_tensor()) by_param_[param] = &slot;
-    }
-    const auto is_outer = [&](const ir::Value* value) { return all.memory_.ObjectOf(value) != nullptr; };
-    for (const auto& [param, slot] : by_param_) {
-      sources_[slot] = all.classes_.Sources(loop->result(*slot), is_outer);
-    }
-  }
-
-  void Find() {
-    for (Slot& slot : loop_->slots) {
-      const std::vector<const ir::Value*>& sources = sources_[&slot];
-      // It stays what it is in some iterations only, or is what another slot is.
-      if ((sources.size() > 1 && Has(sources, loop_->param(slot))) || SharesSource(slot)) Tell(&slot);
-    }
-    while (FollowSources()) {
-    }
-    for (Slot& slot : loop_->slots) {
-      const ir::DType dtype = loop_->param(slot)->type.dtype;
-      const auto fits = [&](const Place* place) { return place->type.dtype == dtype; };
-      if (std::all_of(slot.places.begin(), slot.places.end(), fits)) continue;
-      slot.is_told = false;
-      slot.places.clear();
-    }
-    while (FindPeers()) {
-    }
-  }
-
- private:
-  static bool Has(const std::vector<const ir::Value*>& sources, const ir::Value* source) {
-    return std::find(sources.begin(), sources.end(), source) != sources.end();
-  }
-
-  bool SharesSource(const Slot& slot) {
-    return std::any_of(loop_->slots.begin(), loop_->slots.end(), [&](const Slot& other) {
-      const std::vector<const ir::Value*>& own = sources_[&slot];
-      return &other != &slot &&
-             std::any_of(own.begin(), own.end(), [&](const ir::Value* source) {
-               return Has(sources_[&other], source);
-             });
-    });
-  }
-
-  bool FollowSources() {
-    bool changed = false;
-    for (Slot& slot : loop_->slots) {
-      for (const ir::Value* source : sources_[&slot]) {
-        const auto other = by_param_.find(source);
-        if (other != by_param_.end()) {
-          if (other->second == &slot) continue;
-          changed = Tell(&slot) || changed;
-          changed = Tell(other->second) || changed;
-          changed = AddInit(&slot, *other->second) || changed;
-          for (Place* place : std::vector<Place*>(other->second->places)) {
-            changed = Add(&slot, place) || changed;
-          }
-        } else if (Object* object = all_.memory_.ObjectOf(source)) {
-          if (!object->place->type.is_tensor()) continue;
-          changed = Tell(&slot) || changed;
-          changed = Add(&slot, object->place) || changed;
-        }
-      }
-    }
-    return changed;
-  }
-
-  // Flags are to tell what the slot's tensor is.
-  static bool Tell(Slot* slot) {
-    if (slot->is_told) return false;
-    slot->is_told = true;
-    AddInit(slot, *slot);
-    return true;
-  }
-
-  static bool Add(Slot* slot, Place* place) {
-    if (place->choices.empty()) {
-      if (slot->is_outer(place)) return false;
-      slot->places.push_back(place);
-      return true;
-    }
-    bool changed = false;
-    for (const Choice& choice : place->choices) changed = Add(slot, choice.place) || changed;
-    return changed;
-  }
-
-  static bool AddInit(Slot* slot, const Slot& from) {
-    return from.init != nullptr && Add(slot, from.init);
-  }
-
-  bool FindPeers() {
-    bool changed = false;
-    for (Slot& slot : loop_->slots) {
-      for (Slot& other : loop_->slots) {
-        if (&other == &slot) break;
-        if (!slot.is_told || !other.is_told || ArePeers(slot, other)) continue;
-        if (loop_->param(slot)->type.dtype != loop_->param(other)->type.dtype) continue;
-        if (!MayMeet(slot, other)) continue;
-        slot.peers.push_back(&other);
-        changed = true;
-      }
-    }
-    return changed;
-  }
-
-  static bool ArePeers(const Slot& a, const Slot& b) {
-    return std::count(a.peers.begin(), a.peers.end(), &b) > 0 ||
-           std::count(b.peers.begin(), b.peers.end(), &a) > 0;
-  }
-
-  bool MayMeet(const Slot& a, const Slot& b) const {
-    for (const ir::Value* x : sources_.at(&a)) {
-      for (const ir::Value* y : sources_.at(&b)) {
-        const auto slot_x = by_param_.find(x), slot_y = by_param_.find(y);
-        const bool params = slot_x != by_param_.end() && slot_y != by_param_.end();
-        if (x == y || (params && ArePeers(*slot_x->second, *slot_y->second))) return true;
-      }
-    }
-    return false;
-  }
-
-  const Functionalizer& all_;
-  LoopParts* loop_;
-  std::map<const ir::Value*, Slot*> by_param_;
-  std::map<const Slot*, std::vector<const ir::Value*>> sources_;
-};
 
 // Whether the tensor at `place` is the one at `target`.
 ir::Arg Functionalizer::IsPlace(Place* place, const Place* target, const ir::Node& origin) {
@@ -221,12 +50,14 @@ ir::Arg Functionalizer::Either(const ir::Arg& a, const ir::Arg& b, const ir::Nod
   return EmitTruth("aten::__or__.bool", {{"a", a}, {"b", b}}, origin);
 }
 
-// Whether both are one tensor that the loop made.
+// Whether the slot's next tensor is the one that the loop made for `other`, or a part of it.
 ir::Arg Functionalizer::AreOne(const Slot& slot, const Slot& other, const ir::Node& origin) {
+  const Slot& maker = slot.moves ? other : slot;
   ir::Arg one = false;
-  for (Place* place : OwnPlaces(slot, slot.result)) {
-    one = Either(one, Both(IsPlace(slot.result, place, origin), IsPlace(other.result, place, origin),
-                           origin), origin);
+  for (Place* place : OwnPlaces(maker, maker.result)) {
+    const ir::Arg here = slot.moves ? IsIn(slot.result, place, origin)
+                                    : IsPlace(slot.result, place, origin);
+    one = Either(one, Both(here, IsPlace(other.result, place, origin), origin), origin);
   }
   return one;
 }
@@ -234,8 +65,14 @@ ir::Arg Functionalizer::AreOne(const Slot& slot, const Slot& other, const ir::No
 // What the place may be beside the slot's outer ones.
 std::vector<Place*> Functionalizer::OwnPlaces(const Slot& slot, Place* place) {
   if (place == nullptr || slot.is_outer(place)) return {};
-  if (place->choices.empty()) return {place};
   std::vector<Place*> all;
+  if (slot.moves) {
+    for (Place* root : place->roots()) {
+      if (!slot.is_outer(root)) all.push_back(root);
+    }
+    return all;
+  }
+  if (place->choices.empty()) return {place};
   for (const Choice& choice : place->choices) {
     for (Place* own : OwnPlaces(slot, choice.place)) {
       if (!std::count(all.begin(), all.end(), own)) all.push_back(own);
@@ -247,9 +84,12 @@ std::vector<Place*> Functionalizer::OwnPlaces(const Slot& slot, Place* place) {
 // For each of the slot's places and peers, and then for a tensor of its own. `is_peer` says whether
 // `place` is a peer's.
 ir::Arg::List Functionalizer::PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
-                                         const std::function<ir::Arg(const Slot&)>& is_peer) {
+                                         const IsPeer& is_peer) {
   ir::Arg::List flags;
-  for (const Place* target : slot.places) flags.push_back(IsPlace(place, target, origin));
+  if (slot.is_always_there) return flags;
+  for (const Place* target : slot.places) {
+    flags.push_back(slot.moves ? IsIn(place, target, origin) : IsPlace(place, target, origin));
+  }
   for (const Slot* peer : slot.peers) flags.push_back(is_peer(*peer));
   ir::Arg any = false;
   for (const ir::Arg& flag : flags) any = Either(any, flag, origin);
@@ -258,15 +98,26 @@ ir::Arg::List Functionalizer::PlaceFlags(Place* place, const Slot& slot, const i
   return flags;
 }
 
-// A root that is one of the slot's places or peers, or a tensor of its own.
+// A root that is one of the slot's places or peers, or a part of it, or a tensor of its own; or a view of the place
+// that it always is a part of.
 Place* Functionalizer::BindCarried(ir::Value* value, Slot* slot,
-                                   const std::vector<ir::Value*>& flags) {
-  slot->own = memory_.NewRoot(value->type, value, classes_.ClassOf(value), Layout());
+                                   const std::vector<ir::Value*>& told) {
+  if (slot->is_always_there) {
+    Place* made = Numbered(slot->places[0], value, *slot, told[0]);
+    made->state.current = value;
+    made->state.version = made->newest_version();
+    memory_.Bind(value, made);
+    return made;
+  }
   std::vector<Place*> places = slot->places;
   for (const Slot* peer : slot->peers) places.push_back(peer->own);
+  for (size_t i = 0; i < slot->numbers(); ++i) {
+    places[i] = Numbered(places[i], value, *slot, told[slot->flags() + i]);
+  }
+  slot->own = memory_.NewRoot(value->type, value, classes_.ClassOf(value), Layout());
   places.push_back(slot->own);
   Place* made = BindNewRoot(value);
-  for (size_t i = 0; i < places.size(); ++i) made->choices.push_back({places[i], flags[i]});
+  for (size_t i = 0; i < places.size(); ++i) made->choices.push_back({places[i], told[i]});
   made->state.version = made->newest_version();
   return made;
 }
@@ -303,29 +154,41 @@ void Functionalizer::CarryOuter(LoopParts* loop) {
   }
 }
 
+// What tells which tensors the slots are, at first.
+void Functionalizer::CarryTold(LoopParts* loop) {
+  const auto apart = [](const Slot&) { return ir::Arg(false); };
+  for (Slot* slot : loop->order) {
+    if (!slot->is_told) continue;
+    for (ir::Arg& flag : PlaceFlags(slot->init, *slot, *loop->node, apart)) {
+      slot->told.push_back(loop->Carry(std::move(flag), BoolType(), context_->graph));
+    }
+    if (!slot->moves) continue;
+    const ir::Type& type = loop->param(*slot)->type;
+    for (ir::Arg& numbers : PlaceNumbers(slot->init, *slot, type, *loop->node, apart)) {
+      slot->told.push_back(
+          loop->Carry(std::move(numbers), NumbersType(*slot, type), context_->graph));
+    }
+  }
+}
+
 // The names that the body has for what is carried.
 void Functionalizer::BindParams(LoopParts* loop) {
-  for (Slot& slot : loop->slots) {
-    ir::Value* param = loop->body()->params[slot.index + 1];
+  for (Slot* slot : loop->order) {
+    ir::Value* param = loop->body()->params[slot->index + 1];
     if (!IsTracked(param)) continue;
-    if (slot.is_told) {
-      std::vector<ir::Value*> flags;
-      const auto apart = [](const Slot&) { return ir::Arg(false); };
-      for (ir::Arg& initial : PlaceFlags(slot.init, slot, *loop->node, apart)) {
-        flags.push_back(loop->Carry(std::move(initial), BoolType(), context_->graph));
-      }
-      slot.param = BindCarried(param, &slot, flags);
-      slot.own->carried = true;
+    if (slot->is_told) {
+      slot->param = BindCarried(param, slot, slot->told);
+      if (slot->own != nullptr) slot->own->carried = true;
     } else {
-      slot.param = BindNewRoot(param);
-      slot.param->carried = true;
-      if (slot.init != nullptr) sharing_.Link(slot.param, slot.init);
-      sharing_.LinkItems(slot.param, {slot.named});
-      if (slot.init != nullptr && slot.init->is_root()) {
-        sharing_.LinkItems(slot.param, slot.init->state.items);
+      slot->param = BindNewRoot(param);
+      slot->param->carried = true;
+      if (slot->init != nullptr) sharing_.Link(slot->param, slot->init);
+      sharing_.LinkItems(slot->param, {slot->named});
+      if (slot->init != nullptr && slot->init->is_root()) {
+        sharing_.LinkItems(slot->param, slot->init->state.items);
       }
     }
-    slot.version = slot.param->state.version;
+    slot->version = slot->param->state.version;
   }
 }
 
@@ -346,7 +209,7 @@ void Functionalizer::CheckNames(const LoopParts& loop, Slot* slot, SeenNames* se
   for (Place* place : places) {
     for (Place* root : place->roots()) (*seen)[root].emplace_back(slot, place);
   }
-  if (!other_name || !written) return;
+  if (!LeavesItsPlace(*slot) && (!other_name || !written)) return;
   context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *loop.node,
                    "a loop carries one tensor to the next iteration under two names and "
                    "writes to it",
@@ -396,50 +259,66 @@ bool Functionalizer::IsSeen(const Slot& slot, const Place& place, Place* root,
   const auto at = seen.find(root);
   return at != seen.end() && std::any_of(at->second.begin(), at->second.end(), [&](const auto& by) {
            const auto& [other, shown] = by;
-           return shown != &place ||
-                  !std::count(slot.peers.begin(), slot.peers.end(), other);
+           const bool is_told = slot.moves ? IsWhole(other->result, root) : shown == &place;
+           return !is_told || !slot.has_peer(other);
          });
+}
+
+// Where it is the root or a part of it, it is the root.
+bool Functionalizer::IsWhole(const Place* place, Place* root) {
+  if (!place->is_root()) return false;
+  return std::all_of(place->choices.begin(), place->choices.end(), [&](const Choice& choice) {
+    const std::vector<Place*> roots = choice.place->roots();
+    return !std::count(roots.begin(), roots.end(), root) || IsWhole(choice.place, root);
+  });
 }
 
 void Functionalizer::FinishBody(LoopParts* loop) {
   ir::Block* body = loop->body();
   loop->results.push_back(Read(body->results[0], *loop->node));
-  SeenNames seen;
   for (Slot& slot : loop->slots) {
     const ir::Arg& result = loop->result(slot);
     slot.result = PlaceOf(result);
     loop->results.push_back(AsOneValue(Read(result, *loop->node),
                                        loop->node->outputs[slot.index]->type, *loop->node, ""));
-    CheckNames(*loop, &slot, &seen);
   }
+  SeenNames seen;
+  for (Slot* slot : loop->order) CheckNames(*loop, slot, &seen);
   for (Place* root : loop->outer) loop->results.push_back(PassRoot(root, *loop->node));
-  for (const Slot& slot : loop->slots) {
-    if (!slot.is_told) continue;
-    const auto is_peer = [&](const Slot& peer) { return AreOne(slot, peer, *loop->node); };
-    for (ir::Arg& flag : PlaceFlags(slot.result, slot, *loop->node, is_peer)) {
-      loop->results.push_back(std::move(flag));
-    }
+  for (const Slot* slot : loop->order) {
+    if (slot->is_told) DeliverTold(loop, *slot);
   }
+}
+
+void Functionalizer::DeliverTold(LoopParts* loop, const Slot& slot) {
+  const ir::Node& origin = *loop->node;
+  const auto is_peer = [&](const Slot& peer) { return AreOne(slot, peer, origin); };
+  ir::Arg::List told = PlaceFlags(slot.result, slot, origin, is_peer);
+  loop->results.insert(loop->results.end(), told.begin(), told.end());
+  if (!slot.moves) return;
+  told = PlaceNumbers(slot.result, slot, loop->param(slot)->type, origin, is_peer);
+  loop->results.insert(loop->results.end(), told.begin(), told.end());
 }
 
 // The names that the program has for what the loop leaves.
 void Functionalizer::BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named) {
-  size_t next_flag = loop->slots.size() + loop->outer.size();
-  for (Slot& slot : loop->slots) {
-    ir::Value* output = named[slot.index];
+  size_t next = loop->slots.size() + loop->outer.size();
+  for (Slot* slot : loop->order) {
+    ir::Value* output = named[slot->index];
     if (!IsTracked(output)) continue;
-    if (!slot.is_told) {
+    if (!slot->is_told) {
       Place* made = BindNewRoot(output);
-      if (slot.init != nullptr) sharing_.Link(made, slot.init);
-      sharing_.LinkToOuter(made, slot.result);
-      sharing_.LinkItems(made, {slot.named});
+      if (slot->init != nullptr) sharing_.Link(made, slot->init);
+      sharing_.LinkToOuter(made, slot->result);
+      sharing_.LinkItems(made, {slot->named});
       continue;
     }
-    const auto flags = loop->outputs.begin() + static_cast<std::ptrdiff_t>(next_flag);
-    const auto count = static_cast<std::ptrdiff_t>(slot.places.size() + slot.peers.size() + 1);
-    next_flag += static_cast<size_t>(count);
-    BindCarried(output, &slot, {flags, flags + count});
-    for (Place* place : OwnPlaces(slot, slot.result)) sharing_.LinkToOuter(slot.own, place);
+    const auto told = loop->outputs.begin() + static_cast<std::ptrdiff_t>(next);
+    const size_t count = slot->flags() + slot->numbers();
+    next += count;
+    BindCarried(output, slot, {told, told + static_cast<std::ptrdiff_t>(count)});
+    if (slot->own == nullptr) continue;
+    for (Place* place : OwnPlaces(*slot, slot->result)) sharing_.LinkToOuter(slot->own, place);
   }
   LinkSlots(*loop, named);
 }
@@ -452,7 +331,7 @@ void Functionalizer::LinkSlots(const LoopParts& loop, const std::vector<ir::Valu
       if (&other == &slot) break;
       Place* earlier = OwnPlace(named[other.index]);
       if (later == nullptr || earlier == nullptr) continue;
-      const bool told = std::count(slot.peers.begin(), slot.peers.end(), &other) > 0;
+      const bool told = slot.has_peer(&other) || other.has_peer(&slot);
       for (Place* place : OwnPlaces(slot, slot.result)) {
         for (Place* other_place : OwnPlaces(other, other.result)) {
           if (told && place == other_place) continue;
@@ -472,15 +351,16 @@ void Functionalizer::VisitLoop(NodePtr node) {
   loop.params = {body->params[0]};
   counters_.insert(body->params[0]);
   CollectSlots(&loop);
-  CarriedNames(*this, &loop).Find();
+  FindCarriedNames(&loop);
   CarryOuter(&loop);
+  CarryTold(&loop);
 
   memory_.EnterScope(/*is_loop=*/true);
-  BindParams(&loop);
   for (size_t i = 0; i < loop.outer.size(); ++i) {
     memory_.SetRoot(loop.outer[i], loop.params[1 + loop.slots.size() + i]);
     NoteChangesIn(*loop.node, loop.outer[i]);
   }
+  BindParams(&loop);
   VisitBlock(body, [&] { FinishBody(&loop); });
   memory_.LeaveScope();
 

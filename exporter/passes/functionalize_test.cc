@@ -747,30 +747,15 @@ TEST(FunctionalizeTest, FlagsTellWhichTensorALoopCarries) {
   EXPECT_EQ(Functional(&p), R"(
 %1: float32[2] = aten::sin(self=%x)
 %2: float32[2] = aten::cos(self=%1)
-%4: float32[2], %9: float32[2], %11: float32[2], %13: bool, %15: bool = prim::Loop(max_trip_count=%n, cond=True, carried=[%2, %1, %2, True, False])
-  block(%5: int, %6: float32[2], %8: float32[2], %10: float32[2], %12: bool, %14: bool):
-    %18: float32[2] = prim::If(cond=%14)
-      block():
-        return (%8)
-      block():
-        return (%6)
-    %19: float32[2] = prim::If(cond=%12)
-      block():
-        return (%10)
+%4: float32[2], %9: float32[2], %15: bool = prim::Loop(max_trip_count=%n, cond=True, carried=[%2, %1, False])
+  block(%5: int, %6: float32[2], %8: float32[2], %14: bool):
+    %18: float32[2] = aten::relu(self=%6)
+    %20: float32[2] = prim::If(cond=%14)
       block():
         return (%18)
-    %20: float32[2] = aten::relu(self=%19)
-    %21: float32[2] = prim::If(cond=%12)
-      block():
-        return (%20)
-      block():
-        return (%10)
-    %22: float32[2] = prim::If(cond=%14)
-      block():
-        return (%20)
       block():
         return (%8)
-    return (True, %22, %22, %21, False, True)
+    return (True, %20, %20, True)
 output y0 = %9
 )");
 }

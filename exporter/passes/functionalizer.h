@@ -161,24 +161,39 @@ class Functionalizer {
   void LinkResults(const ir::Node& node, size_t count, const std::vector<Ending>& endings);
   Place* OwnPlace(const ir::Value* output) const;
 
-  // functionalize_loops.cc
+  // functionalize_loops.cc, functionalize_loop_names.cc
   struct Slot;
   struct LoopParts;
   void VisitLoop(NodePtr node);
   std::vector<Place*> RootsToCarry(const ir::Node& loop) const;
   void CollectSlots(LoopParts* loop);
   class CarriedNames;
+  void FindCarriedNames(LoopParts* loop);
+  bool HasLaterName(const LoopParts& loop, const Slot& slot) const;
   void CarryOuter(LoopParts* loop);
   void BindParams(LoopParts* loop);
-  Place* BindCarried(ir::Value* value, Slot* slot, const std::vector<ir::Value*>& flags);
+  void CarryTold(LoopParts* loop);
+  // `told`: the slot's flags and numbers.
+  Place* BindCarried(ir::Value* value, Slot* slot, const std::vector<ir::Value*>& told);
   ir::Arg IsPlace(Place* place, const Place* target, const ir::Node& origin);
   ir::Arg Both(const ir::Arg& a, const ir::Arg& b, const ir::Node& origin);
   ir::Arg Either(const ir::Arg& a, const ir::Arg& b, const ir::Node& origin);
   ir::Arg AreOne(const Slot& slot, const Slot& other, const ir::Node& origin);
   static std::vector<Place*> OwnPlaces(const Slot& slot, Place* place);
+  using IsPeer = std::function<ir::Arg(const Slot&)>;
   ir::Arg::List PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
-                           const std::function<ir::Arg(const Slot&)>& is_peer);
+                           const IsPeer& is_peer);
+
+  // functionalize_moving.cc: views of another part in each iteration.
+  ir::Arg IsIn(Place* place, const Place* root, const ir::Node& origin);
+  ir::Arg NumbersOf(Place* place, const ir::Node& origin);
+  // For each of the slot's places and peers.
+  ir::Arg::List PlaceNumbers(Place* place, const Slot& slot, const ir::Type& type,
+                             const ir::Node& origin, const IsPeer& is_peer);
+  Place* Numbered(Place* root, ir::Value* value, const Slot& slot, ir::Value* numbers);
+  static ir::Type NumbersType(const Slot& slot, const ir::Type& type);
   void FinishBody(LoopParts* loop);
+  void DeliverTold(LoopParts* loop, const Slot& slot);
   // By root: the slots whose results show it, and the places that they are.
   using SeenNames = std::map<Place*, std::vector<std::pair<const Slot*, const Place*>>>;
   void CheckNames(const LoopParts& loop, Slot* slot, SeenNames* seen);
@@ -186,6 +201,8 @@ class Functionalizer {
   bool HasOtherName(const LoopParts& loop, const Slot& slot, const Place& place, Place* root,
                     const SeenNames& seen);
   static bool IsSeen(const Slot& slot, const Place& place, Place* root, const SeenNames& seen);
+  static bool LeavesItsPlace(const Slot& slot);
+  static bool IsWhole(const Place* place, Place* root);
   void LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named);
   void BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named);
 

@@ -38,6 +38,12 @@ Place* Memory::PlaceOf(const ir::Arg& arg) const {
   return object == nullptr ? nullptr : object->place;
 }
 
+bool Memory::AnyName(const std::function<bool(const ir::Value*, Place*)>& holds) const {
+  return std::any_of(names_.begin(), names_.end(), [&](const auto& name) {
+    return holds(name.first, name.second->place);
+  });
+}
+
 Place* Memory::NewRoot(const ir::Type& type, ir::Arg current, int alias_class, Layout layout) {
   auto place = std::make_unique<Place>();
   place->order = static_cast<int>(places_.size());

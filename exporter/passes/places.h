@@ -116,6 +116,7 @@ class Memory {
   // nullptr for what names none.
   Object* ObjectOf(const ir::Value* value) const;
   Place* PlaceOf(const ir::Arg& arg) const;
+  bool AnyName(const std::function<bool(const ir::Value*, Place*)>& holds) const;
 
   // A root in the current scope.
   Place* NewRoot(const ir::Type& type, ir::Arg current, int alias_class, Layout layout);

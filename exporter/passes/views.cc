@@ -136,17 +136,7 @@ ir::Value* InverseDiagonal(const ir::Node& view, ir::Value* viewed, const ir::Ar
 // written element goes.
 ir::Value* InverseByNumbers(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
                             Emitter* emitter) {
-  const ir::Type numbers_type = ir::Type::Tensor(ir::DType::kInt64, viewed->type.shape);
-  const auto sizes = StaticSizes(viewed->type);
-  ir::Arg count;
-  if (sizes) {
-    count = ir::NumElements(*viewed->type.shape).value();
-  } else {
-    count = emitter->Emit("aten::numel", {{"self", viewed}}, IntType());
-  }
-  ir::Value* range = emitter->Emit(
-      "aten::arange", {{"end", count}, {"dtype", ir::DType::kInt64}}, Flat(numbers_type));
-  ir::Value* numbers = ShapeLike(range, viewed, emitter);
+  ir::Value* numbers = ElementNumbers(viewed, emitter);
   std::vector<ir::NamedArg> args = view.args;
   args[0].value = numbers;
   ir::Type seen_type = view.output()->type;
@@ -250,6 +240,13 @@ ir::Value* InverseViewAsComplex(const ir::Node&, ir::Value* viewed, const ir::Ar
   return emitter->Emit("aten::view_as_real", {{"self", written}}, viewed->type);
 }
 
+ir::Value* InverseTake(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
+                       Emitter* emitter) {
+  return emitter->Emit("aten::put",
+                       {{"self", viewed}, {"index", *view.Find("index")}, {"source", written}},
+                       viewed->type);
+}
+
 ir::Value* InverseItem(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,
                        Emitter* emitter) {
   return emitter->Emit("prim::ListSet",
@@ -318,6 +315,7 @@ const std::map<std::string, Inverse>& Inverses() {
       {"aten::imag", InverseImag},
       {"aten::view_as_real", InverseViewAsReal},
       {"aten::view_as_complex", InverseViewAsComplex},
+      {"aten::take", InverseTake},
       {"aten::__getitem__", InverseItem},
       {"prim::TupleIndex", InverseTupleIndex},
       {"aten::_conj", InverseConj},
@@ -594,6 +592,31 @@ std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg&
   // tensor_split and its forms for one axis.
   return IsList(how) ? IndicesItem(list, how, index, emitter)
                        : SectionsItem(list, how, index, emitter);
+}
+
+ir::Value* ElementNumbers(ir::Value* like, Emitter* emitter) {
+  const ir::Type type = ir::Type::Tensor(ir::DType::kInt64, like->type.shape);
+  ir::Arg count;
+  if (StaticSizes(type)) {
+    count = ir::NumElements(*type.shape).value();
+  } else {
+    count = emitter->Emit("aten::numel", {{"self", like}}, IntType());
+  }
+  ir::Value* range = emitter->Emit(
+      "aten::arange", {{"end", count}, {"dtype", ir::DType::kInt64}}, Flat(type));
+  return ShapeLike(range, like, emitter);
+}
+
+bool MovesElements(const ir::Node& view) {
+  static const auto* const kMoving = new Names{
+      "aten::view",     "aten::reshape",  "aten::_reshape_alias", "aten::_unsafe_view",
+      "aten::view_as",  "aten::reshape_as", "aten::flatten",      "aten::unflatten",
+      "aten::ravel",    "aten::squeeze",  "aten::unsqueeze",      "aten::atleast_1d",
+      "aten::atleast_2d", "aten::atleast_3d", "aten::transpose",  "aten::swapaxes",
+      "aten::swapdims", "aten::t",        "aten::numpy_T",        "aten::mT",
+      "aten::permute",  "aten::movedim",  "aten::moveaxis",       "aten::select",
+      "aten::slice",    "aten::narrow",   "aten::diagonal",       "aten::linalg_diagonal"};
+  return view.op != "aten::view.dtype" && kMoving->contains(view.base_op());
 }
 
 ir::Value* WriteThroughView(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,

@@ -38,6 +38,12 @@ bool GivesListOfViews(const ir::Node& node);
 std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg& index,
                                             Emitter* emitter);
 
+// The number of each element of `like`, row by row, in its shape.
+ir::Value* ElementNumbers(ir::Value* like, Emitter* emitter);
+
+// The view's elements are elements of what it views, each once.
+bool MovesElements(const ir::Node& view);
+
 // The viewed tensor after its view got the content `written`. `view` is the view operator with
 // its output (for the type), `viewed` the tensor before. nullptr where that cannot be expressed.
 ir::Value* WriteThroughView(const ir::Node& view, ir::Value* viewed, const ir::Arg& written,

@@ -1,0 +1,107 @@
+// Views that a loop carries and that show another part of a tensor in each iteration: `row = y[i]`,
+// `cur = cur[1:]`. The loop carries the numbers of their elements as well; reading takes these, and
+// writing puts them.
+#include <utility>
+
+#include "exporter/passes/loop_parts.h"
+#include "exporter/passes/views.h"
+
+namespace rules_onnx::passes {
+namespace {
+
+constexpr char kTake[] = "aten::take";
+
+// Of one dtype and rank, and of any size.
+ir::Type AnySizes(const ir::Type& type, ir::DType dtype) {
+  if (!type.shape) return ir::Type::Tensor(dtype, std::nullopt);
+  return ir::Type::Tensor(dtype, ir::Shape(type.shape->size(), ir::Dim::Unknown()));
+}
+
+}  // namespace
+
+// Whether it is the tensor of `root` or a part of it.
+ir::Arg Functionalizer::IsIn(Place* place, const Place* root, const ir::Node& origin) {
+  ir::Arg is = false;
+  if (place == nullptr) return is;
+  Place* at = place->root();
+  if (at == root) return true;
+  for (const Choice& choice : at->choices) {
+    is = Either(is, Both(choice.chosen, IsIn(choice.place, root, origin), origin), origin);
+  }
+  return is;
+}
+
+// Which elements of its root it shows, counted row by row. None where that is no matter of
+// elements.
+ir::Arg Functionalizer::NumbersOf(Place* place, const ir::Node& origin) {
+  if (!place->type.is_tensor() || place->is_item()) return {};
+  Emitter emitter = EmitterFor(origin);
+  const ir::Type type = ir::Type::Tensor(ir::DType::kInt64, place->type.shape);
+  if (place->is_root() && place->choices.empty()) {
+    const ir::Arg value = PassPlace(place, origin);
+    return value.is_value() ? ir::Arg(ElementNumbers(value.value(), &emitter)) : ir::Arg();
+  }
+  if (place->is_root()) {
+    ir::Arg numbers;
+    for (size_t i = place->choices.size(); i-- > 0;) {
+      const ir::Arg chosen = NumbersOf(place->choices[i].place, origin);
+      if (chosen.is_none()) return {};
+      numbers = numbers.is_none()
+                    ? chosen
+                    : EmitChoice(place->choices[i].chosen, chosen, numbers, type, origin);
+    }
+    return numbers;
+  }
+  if (place->view->op == kTake) return place->view->args[1].value;
+  if (!MovesElements(*place->view)) return {};
+  std::vector<ir::NamedArg> args = place->view->args;
+  args[0].value = NumbersOf(place->viewed, origin);
+  if (args[0].value.is_none()) return {};
+  return emitter.Emit(place->view->op, std::move(args), type);
+}
+
+ir::Type Functionalizer::NumbersType(const Slot& slot, const ir::Type& type) {
+  return slot.is_always_there ? ir::Type::Tensor(ir::DType::kInt64, type.shape)
+                              : AnySizes(type, ir::DType::kInt64);
+}
+
+// None in what the place is no part of, so that reading and writing it there does nothing.
+ir::Arg::List Functionalizer::PlaceNumbers(Place* place, const Slot& slot, const ir::Type& type,
+                                           const ir::Node& origin, const IsPeer& is_peer) {
+  ir::Arg numbers = place == nullptr ? ir::Arg() : NumbersOf(place, origin);
+  if (numbers.is_none()) {
+    Refuse(origin, "a loop carries a view whose elements are not those of another tensor");
+    numbers = ir::Arg::Ints({});
+  }
+  if (slot.is_always_there) return {numbers};
+  const ir::Type numbers_type = NumbersType(slot, type);
+  const std::vector<int64_t> no_sizes(type.shape ? type.shape->size() : 1, 0);
+  const auto in = [&](const ir::Arg& is_in) -> ir::Arg {
+    if (is_in.is_bool() && is_in.as_bool()) return numbers;
+    const ir::Arg none = EmitterFor(origin).Emit(
+        "aten::zeros", {{"size", ir::Arg::Ints(no_sizes)}, {"dtype", ir::DType::kInt64}},
+        ir::Type::Tensor(ir::DType::kInt64, ir::Shape(no_sizes.begin(), no_sizes.end())));
+    return is_in.is_bool() ? none : EmitChoice(is_in, numbers, none, numbers_type, origin);
+  };
+  ir::Arg::List all;
+  for (const Place* target : slot.places) all.push_back(in(IsIn(place, target, origin)));
+  for (const Slot* peer : slot.peers) all.push_back(in(is_peer(*peer)));
+  return all;
+}
+
+// The elements of these numbers.
+Place* Functionalizer::Numbered(Place* root, ir::Value* value, const Slot& slot,
+                                ir::Value* numbers) {
+  auto view = context_->graph->NewNode(kTake, {{"self", ir::Arg()}, {"index", numbers}});
+  view->outputs = {value};
+  const ir::Type& type = value->type;
+  return memory_.NewView(root, std::move(view),
+                         slot.is_always_there ? type : AnySizes(type, type.dtype));
+}
+
+// It was to stay a part of its only place, and is not known to.
+bool Functionalizer::LeavesItsPlace(const Slot& slot) {
+  return slot.is_always_there && (slot.result == nullptr || slot.result->roots() != slot.places);
+}
+
+}  // namespace rules_onnx::passes
