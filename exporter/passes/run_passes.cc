@@ -13,6 +13,7 @@
 #include "exporter/passes/dce.h"
 #include "exporter/passes/dissolve_scans.h"
 #include "exporter/passes/fold.h"
+#include "exporter/passes/foreach.h"
 #include "exporter/passes/functionalize.h"
 #include "exporter/passes/identities.h"
 #include "exporter/passes/overlapping_weights.h"
@@ -81,6 +82,7 @@ absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
   context.weight_memory = std::move(options.weight_memory);
   show("captured");
   ViewOverlappingWeights(&context);
+  ExpandForeach(&context);
   StateRunningStatistics(&context);
   if (!ChangesFacts(context)) {
     Repeat(&context, kBeforeFunctionalize);
