@@ -23,30 +23,76 @@ bool ChangesSharedState(const ir::Node& node, absl::string_view training, bool a
          (always || uses.at(mean->value()) > 1 || uses.at(variance->value()) > 1);
 }
 
+void StateBatchNorm(ir::Node* node, Emitter* emitter, Replacements* replacements) {
+  std::vector<ir::NamedArg> args;
+  for (const char* name : {"input", "weight", "bias", "running_mean", "running_var", "training",
+                           "momentum", "eps"}) {
+    args.push_back({name, *node->Find(name)});
+  }
+  const ir::Type& type = node->Find("running_mean")->value()->type;
+  const ir::Node* stated = emitter->EmitNode("aten::_native_batch_norm_legit", std::move(args),
+                                             {node->output()->type, type, type});
+  stated->output()->name = node->output()->name;
+  replacements->Set(node->output(), stated->output());
+}
+
+// `running` moves to the mean over the batch of what each instance has, a part of the way.
+void Move(const ir::Arg& running, ir::Value* of_instances, double momentum, Emitter* emitter) {
+  const ir::Type& type = running.value()->type;
+  ir::Type seen = type;
+  seen.dtype = of_instances->type.dtype;
+  ir::Value* mean = emitter->Emit("aten::mean.dim",
+                                  {{"self", of_instances}, {"dim", ir::Arg::Ints({0})}}, seen);
+  ir::Value* part = emitter->Emit("aten::mul.Scalar", {{"self", mean}, {"other", momentum}}, seen);
+  ir::Value* rest = emitter->Emit("aten::mul.Scalar",
+                                  {{"self", running}, {"other", 1 - momentum}}, type);
+  ir::Value* moved = emitter->Emit("aten::add.Tensor", {{"self", rest}, {"other", part}}, type);
+  emitter->Emit("aten::copy_", {{"self", running}, {"src", moved}}, type);
+}
+
+// PyTorch normalizes each channel of each instance, and takes the mean of their statistics over the batch. In training
+// the result does not depend on the running ones.
+bool StateInstanceNorm(ir::Node* node, Emitter* emitter) {
+  const ir::Arg& input = *node->Find("input");
+  const ir::Arg& momentum = *node->Find("momentum");
+  if (!input.is_value() || !input.value()->type.shape || !momentum.is_float()) return false;
+  const ir::Shape& shape = *input.value()->type.shape;
+  if (shape.size() < 3) return false;
+  std::vector<int64_t> axes;
+  for (size_t axis = 2; axis < shape.size(); ++axis) axes.push_back(static_cast<int64_t>(axis));
+  const ir::Type type =
+      ir::Type::Tensor(input.value()->type.dtype, ir::Shape{shape[0], shape[1]});
+  ir::Value* mean = emitter->Emit("aten::mean.dim",
+                                  {{"self", input}, {"dim", ir::Arg::Ints(axes)}}, type);
+  ir::Value* variance = emitter->Emit(
+      "aten::var.correction",
+      {{"self", input}, {"dim", ir::Arg::Ints(axes)}, {"correction", 1}}, type);
+  Move(*node->Find("running_mean"), mean, momentum.as_float(), emitter);
+  Move(*node->Find("running_var"), variance, momentum.as_float(), emitter);
+  return true;
+}
+
 }  // namespace
 
 void StateRunningStatistics(Context* context) {
   const Uses uses = CountUses(*context->graph);
+  const bool always = context->state_outputs;
   RewriteGraph(context, [&](ir::Node* node, Emitter* emitter, Replacements* replacements) {
+    if (node->base_op() == "aten::batch_norm" &&
+        ChangesSharedState(*node, "training", always, uses)) {
+      StateBatchNorm(node, emitter, replacements);
+      return Action::kDrop;
+    }
     if (node->base_op() == "aten::instance_norm" &&
-        ChangesSharedState(*node, "use_input_stats", context->state_outputs, uses)) {
-      context->Report(diagnostics::Severity::kError, "write-not-expressible", *node,
-                      "its running statistics, which it changes, are asked for elsewhere");
+        ChangesSharedState(*node, "use_input_stats", always, uses)) {
+      if (!StateInstanceNorm(node, emitter)) {
+        context->Report(diagnostics::Severity::kError, "write-not-expressible", *node,
+                        "its running statistics, which it changes, are asked for elsewhere, and the "
+                        "number of its axes or the momentum is not known");
+      }
+      *node->Find("running_mean") = *node->Find("running_var") = ir::Arg();
     }
-    if (node->base_op() != "aten::batch_norm" || !ChangesSharedState(*node, "training", context->state_outputs, uses)) {
-      return Action::kKeep;
-    }
-    std::vector<ir::NamedArg> args;
-    for (const char* name : {"input", "weight", "bias", "running_mean", "running_var", "training",
-                             "momentum", "eps"}) {
-      args.push_back({name, *node->Find(name)});
-    }
-    const ir::Type& type = node->Find("running_mean")->value()->type;
-    const ir::Node* stated = emitter->EmitNode("aten::_native_batch_norm_legit", std::move(args),
-                                               {node->output()->type, type, type});
-    stated->output()->name = node->output()->name;
-    replacements->Set(node->output(), stated->output());
-    return Action::kDrop;
+    return Action::kKeep;
   });
 }
 
