@@ -116,6 +116,12 @@ bool AliasClasses::IsWritten(const ir::Value* value) const {
   return IsMutable(value->type) && written_.contains(ClassOf(value));
 }
 
+bool AliasClasses::IsContentWritten(const ir::Value* value) const {
+  const int own = ClassOf(value);
+  return std::any_of(written_tensors_.begin(), written_tensors_.end(),
+                     [&](const ir::Value* written) { return ClassOf(written) == own; });
+}
+
 const AliasClasses::Writes& AliasClasses::WrittenIn(const ir::Node& node) const {
   static const auto* const kNone = new Writes();
   const auto it = writes_.find(&node);
@@ -195,6 +201,7 @@ void AliasClasses::VisitNode(const ir::Node& node,
     node.args[i].value.ForEachValue([&](ir::Value* value) {
       Index(value);
       written_values_.push_back(value);
+      if (!ChangesContainer(node)) written_tensors_.push_back(value);
       for (const ir::Node* owner : owners) {
         written_in_blocks_[owner].push_back({value, &node});
       }

@@ -31,6 +31,8 @@ class AliasClasses {
   int ClassOf(const ir::Value* value) const;
   // Something in the value's class is written to.
   bool IsWritten(const ir::Value* value) const;
+  // A tensor's content in the value's class is written to.
+  bool IsContentWritten(const ir::Value* value) const;
 
   struct Writes {
     std::set<int> tensors;     // classes in which a tensor's content is written
@@ -93,7 +95,7 @@ class AliasClasses {
   const Schemas& schemas_;
   std::unordered_map<const ir::Value*, int> indices_;
   mutable std::vector<int> parents_;
-  std::vector<const ir::Value*> written_values_;
+  std::vector<const ir::Value*> written_values_, written_tensors_;
   struct Write {
     const ir::Value* value;
     const ir::Node* by;

@@ -1,6 +1,7 @@
 // Which tensors a loop's parameters may be, before its body is visited.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@ class Functionalizer::CarriedNames {
     for (Slot& slot : loop->slots) {
       const ir::Value* param = loop->param(slot);
       if (all.IsTracked(param) && param->type.is_tensor()) by_param_[param] = &slot;
+      if (by_param_.contains(param) && all.classes_.IsContentWritten(param)) written_.insert(&slot);
     }
     const auto is_outer = [&](const ir::Value* value) {
       return all.memory_.ObjectOf(value) != nullptr;
@@ -60,6 +62,7 @@ class Functionalizer::CarriedNames {
   // A part of something that has another name: an outer tensor, what another slot carries, or its
   // own first value.
   bool Moves(const Slot& slot) {
+    if (!written_.contains(&slot)) return false;
     const Values& parts = parts_[&slot];
     return std::any_of(parts.begin(), parts.end(), [&](const ir::Value* part) {
       if (part == loop_->param(slot)) return StartsShared(slot);
@@ -71,8 +74,7 @@ class Functionalizer::CarriedNames {
   }
 
   bool StartsShared(const Slot& slot) const {
-    return by_param_.contains(loop_->param(slot)) && slot.init != nullptr &&
-           all_.HasLaterName(*loop_, slot);
+    return written_.contains(&slot) && slot.init != nullptr && all_.HasLaterName(*loop_, slot);
   }
 
   bool SharesSource(const Slot& slot) {
@@ -219,6 +221,7 @@ class Functionalizer::CarriedNames {
   const Functionalizer& all_;
   LoopParts* loop_;
   std::map<const ir::Value*, Slot*> by_param_;
+  std::set<const Slot*> written_;  // in whose class some tensor is written to
   // Of each slot's result: what it may be, what it may be a part of, and those of the first that
   // are views.
   std::map<const Slot*, Values> wholes_, parts_, views_;

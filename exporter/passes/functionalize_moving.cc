@@ -1,6 +1,7 @@
 // Views that a loop carries and that show another part of a tensor in each iteration: `row = y[i]`,
 // `cur = cur[1:]`. The loop carries the numbers of their elements as well; reading takes these, and
 // writing puts them.
+#include <algorithm>
 #include <utility>
 
 #include "exporter/passes/loop_parts.h"
@@ -36,28 +37,54 @@ ir::Arg Functionalizer::IsIn(Place* place, const Place* root, const ir::Node& or
 ir::Arg Functionalizer::NumbersOf(Place* place, const ir::Node& origin) {
   if (!place->type.is_tensor() || place->is_item()) return {};
   Emitter emitter = EmitterFor(origin);
-  const ir::Type type = ir::Type::Tensor(ir::DType::kInt64, place->type.shape);
-  if (place->is_root() && place->choices.empty()) {
+  if (place->is_root()) {
+    if (!place->choices.empty()) return NumbersOfChosen(*place, nullptr, origin);
     const ir::Arg value = PassPlace(place, origin);
     return value.is_value() ? ir::Arg(ElementNumbers(value.value(), &emitter)) : ir::Arg();
-  }
-  if (place->is_root()) {
-    ir::Arg numbers;
-    for (size_t i = place->choices.size(); i-- > 0;) {
-      const ir::Arg chosen = NumbersOf(place->choices[i].place, origin);
-      if (chosen.is_none()) return {};
-      numbers = numbers.is_none()
-                    ? chosen
-                    : EmitChoice(place->choices[i].chosen, chosen, numbers, type, origin);
-    }
-    return numbers;
   }
   if (place->view->op == kTake) return place->view->args[1].value;
   if (!MovesElements(*place->view)) return {};
   std::vector<ir::NamedArg> args = place->view->args;
   args[0].value = NumbersOf(place->viewed, origin);
   if (args[0].value.is_none()) return {};
-  return emitter.Emit(place->view->op, std::move(args), type);
+  return emitter.Emit(place->view->op, std::move(args),
+                      ir::Type::Tensor(ir::DType::kInt64, place->type.shape));
+}
+
+// The same where only those of the roots in `wanted` matter: none elsewhere.
+ir::Arg Functionalizer::NumbersIn(const std::vector<Place*>& wanted, Place* place,
+                                  const ir::Node& origin) {
+  const std::vector<Place*> roots = place == nullptr ? std::vector<Place*>() : place->roots();
+  const bool matters = std::any_of(roots.begin(), roots.end(), [&](const Place* root) {
+    return std::find(wanted.begin(), wanted.end(), root) != wanted.end();
+  });
+  if (!matters) return NoNumbers(place == nullptr ? ir::Type() : place->type, origin);
+  if (place->is_root() && !place->choices.empty()) return NumbersOfChosen(*place, &wanted, origin);
+  return NumbersOf(place, origin);
+}
+
+ir::Arg Functionalizer::NumbersOfChosen(const Place& place, const std::vector<Place*>* wanted,
+                                        const ir::Node& origin) {
+  const ir::Type type = wanted == nullptr ? ir::Type::Tensor(ir::DType::kInt64, place.type.shape)
+                                          : AnySizes(place.type, ir::DType::kInt64);
+  ir::Arg numbers;
+  for (size_t i = place.choices.size(); i-- > 0;) {
+    Place* choice = place.choices[i].place;
+    const ir::Arg chosen =
+        wanted == nullptr ? NumbersOf(choice, origin) : NumbersIn(*wanted, choice, origin);
+    if (chosen.is_none()) return {};
+    numbers = numbers.is_none()
+                  ? chosen
+                  : EmitChoice(place.choices[i].chosen, chosen, numbers, type, origin);
+  }
+  return numbers;
+}
+
+ir::Arg Functionalizer::NoNumbers(const ir::Type& type, const ir::Node& origin) {
+  const std::vector<int64_t> sizes(type.shape ? type.shape->size() : 1, 0);
+  return EmitterFor(origin).Emit(
+      "aten::zeros", {{"size", ir::Arg::Ints(sizes)}, {"dtype", ir::DType::kInt64}},
+      ir::Type::Tensor(ir::DType::kInt64, ir::Shape(sizes.begin(), sizes.end())));
 }
 
 ir::Type Functionalizer::NumbersType(const Slot& slot, const ir::Type& type) {
@@ -68,20 +95,21 @@ ir::Type Functionalizer::NumbersType(const Slot& slot, const ir::Type& type) {
 // None in what the place is no part of, so that reading and writing it there does nothing.
 ir::Arg::List Functionalizer::PlaceNumbers(Place* place, const Slot& slot, const ir::Type& type,
                                            const ir::Node& origin, const IsPeer& is_peer) {
-  ir::Arg numbers = place == nullptr ? ir::Arg() : NumbersOf(place, origin);
+  std::vector<Place*> wanted = slot.places;
+  for (const Slot* peer : slot.peers) {
+    const std::vector<Place*> own = OwnPlaces(*peer, peer->result);
+    wanted.insert(wanted.end(), own.begin(), own.end());
+  }
+  ir::Arg numbers = NumbersIn(wanted, place, origin);
   if (numbers.is_none()) {
     Refuse(origin, "a loop carries a view whose elements are not those of another tensor");
-    numbers = ir::Arg::Ints({});
+    numbers = NoNumbers(type, origin);
   }
   if (slot.is_always_there) return {numbers};
   const ir::Type numbers_type = NumbersType(slot, type);
-  const std::vector<int64_t> no_sizes(type.shape ? type.shape->size() : 1, 0);
   const auto in = [&](const ir::Arg& is_in) -> ir::Arg {
-    if (is_in.is_bool() && is_in.as_bool()) return numbers;
-    const ir::Arg none = EmitterFor(origin).Emit(
-        "aten::zeros", {{"size", ir::Arg::Ints(no_sizes)}, {"dtype", ir::DType::kInt64}},
-        ir::Type::Tensor(ir::DType::kInt64, ir::Shape(no_sizes.begin(), no_sizes.end())));
-    return is_in.is_bool() ? none : EmitChoice(is_in, numbers, none, numbers_type, origin);
+    if (is_in.is_bool()) return is_in.as_bool() ? numbers : NoNumbers(type, origin);
+    return EmitChoice(is_in, numbers, NoNumbers(type, origin), numbers_type, origin);
   };
   ir::Arg::List all;
   for (const Place* target : slot.places) all.push_back(in(IsIn(place, target, origin)));

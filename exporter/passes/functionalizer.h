@@ -187,6 +187,10 @@ class Functionalizer {
   // functionalize_moving.cc: views of another part in each iteration.
   ir::Arg IsIn(Place* place, const Place* root, const ir::Node& origin);
   ir::Arg NumbersOf(Place* place, const ir::Node& origin);
+  ir::Arg NumbersIn(const std::vector<Place*>& wanted, Place* place, const ir::Node& origin);
+  ir::Arg NumbersOfChosen(const Place& place, const std::vector<Place*>* wanted,
+                          const ir::Node& origin);
+  ir::Arg NoNumbers(const ir::Type& type, const ir::Node& origin);
   // For each of the slot's places and peers.
   ir::Arg::List PlaceNumbers(Place* place, const Slot& slot, const ir::Type& type,
                              const ir::Node& origin, const IsPeer& is_peer);

@@ -141,6 +141,15 @@ class Control:
     {n}.view(-1)[{i}] = 1.0|{n}.fill_diagonal_(0.0)|l.append({n} * 1.0)|l.append({n})|l[0] = {n} * 2.0|{n}.copy_({m})
     """)
     PLACES = table("{i} % 4|:, {i} % 4|{i} % 4, 1:|1:3, ::2|..., -1|0")
+    # Of a name for a row or column, {r}, which shows another one of another tensor as the program goes on.
+    ROW_VALUES = table("""
+    {n}[{i} % 4]|{n}[:, {i} % 4]|{n}[{i} % 4]|{n}.diagonal()|{n}.t()[0]|{n}.view(-1)[{i}:{i} + 4]|{q}|{q} * 2.0|{q}.clone()
+    {n}.unbind(0)[{i} % 4]|{n}[0:4, {i} % 4]|{n}.reshape(16)[4:8]|{n}.sum(0)
+    """)
+    ROW_WRITES = table("""
+    {r}.add_({s})|{r} += 1|{r}.mul_(0.5)|{r}[{i} % 4] = {s}|{r}.copy_({q}.clone())|{r}.zero_()|{n}[{i} % 4] = {r} * 0.5
+    {n}.add_({r}.clone())|{r}[1:].sub_(0.5)|torch._foreach_add_(rows, 0.5)|l.append({n} + {r})|{n}[:, 0] += {r}.clone()
+    """)
     CONDITIONS = table("{i} > 1|{i} % 2 == 0|n > 2|float({n}.sum()) > 0.0|len(l) > 2")
     COUNTS = table("n|2|n + 1|len(l)")
 
@@ -148,13 +157,17 @@ class Control:
         self.rng = random.Random(seed)
         self.count = 0
         self.budget = self.rng.randrange(6, 16)
-        body = self.block(1, ["x", "a"], ["n"])
+        self.has_rows = self.rng.random() < 0.6
+        body = self.block(1, ["x", "a"], ["n"], ["r", "u"])
+        rows = ["    r, u = a[0], a[:, 1]", "    rows = [a[2], x[1].clone()]"] if self.has_rows else []
+        more = ", r * 1.0, u * 1.0, rows[0] * 1.0, rows[1] * 1.0" if self.has_rows else ""
         self.source = "\n".join([
-            "def forward(self, x, n: int):", "    a = x * 2.0", "    l = [a, x * 3.0]", *body,
-            "    return x * 1.0, a * 1.0, torch.stack(l).sum(0), l[0] * 1.0", ""])
+            "def forward(self, x, n: int):", "    a = x * 2.0", "    l = [a, x * 3.0]", *rows, *body,
+            f"    return x * 1.0, a * 1.0, torch.stack(l).sum(0), l[0] * 1.0{more}", ""])
 
-    def fill(self, template, names, numbers):
-        fill = {"n": self.rng.choice(names), "m": self.rng.choice(names), "i": self.rng.choice(numbers)}
+    def fill(self, template, names, numbers, rows=("r",)):
+        fill = {"n": self.rng.choice(names), "m": self.rng.choice(names), "i": self.rng.choice(numbers),
+                "r": self.rng.choice(rows), "q": self.rng.choice(rows)}
         fill["s"] = self.rng.choice(["0.5", "-1.0", fill["i"]])
         fill["w"] = self.rng.choice(self.PLACES).format(**fill)
         return template.format(**fill)
@@ -163,7 +176,14 @@ class Control:
         self.count += 1
         return f"{letter}{self.count}"
 
-    def block(self, depth, names, numbers):
+    def row(self, names, numbers, rows):
+        """A statement about a row."""
+        if self.rng.random() < 0.55:
+            return self.fill(self.rng.choice(self.ROW_WRITES), names, numbers, rows)
+        value = self.fill(self.rng.choice(self.ROW_VALUES), names, numbers, rows)
+        return f"{self.rng.choice(rows)} = {value}"
+
+    def block(self, depth, names, numbers, rows):
         indent, lines, names = "    " * depth, [], list(names)
         for _ in range(self.rng.randrange(2, 6)):
             if self.budget == 0:
@@ -171,7 +191,9 @@ class Control:
             self.budget -= 1
             kind = self.rng.random()
             if kind < 0.28 and depth < 4:
-                lines += self.compound(kind < 0.14, depth, names, numbers)
+                lines += self.compound(kind < 0.14, depth, names, numbers, rows)
+            elif self.has_rows and self.rng.random() < 0.5:
+                lines.append(indent + self.row(names, numbers, rows))
             elif kind < 0.6:
                 value = self.fill(self.rng.choice(self.VALUES), names, numbers)
                 name = self.rng.choice(names) if kind < 0.36 else self.fresh("v")
@@ -181,17 +203,17 @@ class Control:
                 lines.append(indent + self.fill(self.rng.choice(self.WRITES), names, numbers))
         return lines or [indent + "pass"]
 
-    def compound(self, branch, depth, names, numbers):
+    def compound(self, branch, depth, names, numbers, rows):
         indent = "    " * depth
         if branch:
             lines = [f"{indent}if {self.fill(self.rng.choice(self.CONDITIONS), names, numbers)}:"]
-            lines += self.block(depth + 1, names, numbers)
+            lines += self.block(depth + 1, names, numbers, rows)
             if self.rng.random() < 0.7:
-                lines += [f"{indent}else:", *self.block(depth + 1, names, numbers)]
+                lines += [f"{indent}else:", *self.block(depth + 1, names, numbers, rows)]
             return lines
         number = self.fresh("i")
         lines = [f"{indent}for {number} in range({self.rng.choice(self.COUNTS)}):"]
-        lines += self.block(depth + 1, names, numbers + [number])
+        lines += self.block(depth + 1, names, numbers + [number], rows)
         if self.rng.random() < 0.2:
             word = self.rng.choice(["break", "continue"])
             lines.append(f"{indent}    if {number} == 1: {word}")
