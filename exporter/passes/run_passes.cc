@@ -81,9 +81,9 @@ absl::Status RunPasses(ir::Graph* graph, ir::DebugInfo* debug,
   context.state_outputs = options.state_outputs;
   context.weight_memory = std::move(options.weight_memory);
   show("captured");
-  ViewOverlappingWeights(&context);
   ExpandForeach(&context);
   StateRunningStatistics(&context);
+  ViewOverlappingWeights(&context);
   if (!ChangesFacts(context)) {
     Repeat(&context, kBeforeFunctionalize);
     if (DropAssertions(&context)) Repeat(&context, kBeforeFunctionalize);
