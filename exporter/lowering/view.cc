@@ -159,11 +159,23 @@ void SqueezeDims(Op& op) {
 
 void Unsqueeze(Op& op) { op.Return(op.b.Unsqueeze(op.Tensor("self"), {op.Int("dim")})); }
 
+// Of a size that is asked for: it comes from data or from a number that the program is given.
+bool MayBeNegative(Op& op, const Dim& dim) {
+  const auto& symbols = op.lowering.graph().symbols;
+  const auto symbol = symbols.find(dim.ToString());
+  return dim.is_unknown() || (symbol != symbols.end() && symbol->second.data_dependent);
+}
+
+// ONNX's Expand keeps an axis where 1 is asked for, PyTorch's where it is −1.
+Val OneForMinusOne(Builder& b, Val sizes) {
+  return b.Where(b.Op("Less", {sizes, b.Int(0)}), b.Int(1), sizes);
+}
+
 // Sizes as given, −1 for an axis that stays.
 Val Expanded(Op& op, Val x) {
   const Item item = op.Arg("size");
   if (!x || (item.is_val() && !item.val.numel())) {
-    return op.b.Expand(x, SizeVector(op, "size", {}));
+    return op.b.Expand(x, OneForMinusOne(op.b, SizeVector(op, "size", {})));
   }
   Vals sizes = op.IntVals("size");
   const int lead = static_cast<int>(sizes.size()) - x.rank();
@@ -177,6 +189,8 @@ Val Expanded(Op& op, Val x) {
                                             : op.b.Int(1);
     } else if (out.is_number()) {
       sizes[i] = op.b.Int(out.value());
+    } else if (!sizes[i].int_value() && MayBeNegative(op, out)) {
+      sizes[i] = OneForMinusOne(op.b, sizes[i]);
     }
   }
   const bool stays = lead == 0 && std::all_of(sizes.begin(), sizes.end(), [](Val size) {

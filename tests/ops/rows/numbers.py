@@ -39,6 +39,14 @@ def viewed_by_data(x: Tensor, a: Tensor):
     return y.sum(1), y.size(0), (y * 2).t()
 
 
+def expanded(x: Tensor, n: int, m: int):
+    return x.expand(n, m), x.narrow(0, m, 1)
+
+
+def expanded_by_list(x: Tensor, n: List[int]):
+    return x.expand(n)
+
+
 def split_by_list(x: Tensor, n: List[int]):
     a, b, c = torch.split(x, n, 1)
     return a.sum(1), b.size(1), torch.cat([c, a], 1)
@@ -162,6 +170,10 @@ ROWS = [
     Case("viewed_by_dict", viewed_by_dict, [M, {"a": 3, "b": 4}], more=[[M, {"a": 4, "b": 3}]], modes=SCRIPT),
     Case("viewed_by_data", viewed_by_data, [X, torch.tensor([3, 4])],
          more=[[X, torch.tensor([4, 3])], [X, torch.tensor([12, 1])]], modes=SCRIPT),
+    Case("expanded", expanded, [T("f32", 2, 1), 2, 0], more=[[T("f32", 2, 1), -1, 1], [T("f32", 2, 1), 2, -1]],
+         modes=SCRIPT),
+    Case("expanded_by_list", expanded_by_list, [T("f32", 1, 2), [3, 2]],
+         more=[[T("f32", 1, 2), [4, -1]], [T("f32", 1, 2), [-1, 2]]], modes=SCRIPT),
     Case("split_by_list", split_by_list, [T("f32", 2, 6), [3, 2, 1]],
          more=[[T("f32", 2, 6), [2, 3, 1]], [T("f32", 2, 6), [1, 1, 4]]], modes=SCRIPT),
     Case("split_by_data", split_by_data, [X, torch.tensor([3, 9])],
