@@ -41,6 +41,14 @@ bool IsListOperator(const ir::Node& node) {
          node.op == "aten::mul.left_t" || node.op == "aten::mul_.t";
 }
 
+// Gives a view of its argument or a copy, as sizes and strides say.
+bool MayCopy(const ir::Node& node) {
+  static const auto* const kCopying =
+      new Names{"aten::reshape", "aten::reshape_as", "aten::flatten", "aten::ravel",
+                "aten::contiguous", "aten::to", "aten::type_as", "aten::_reshape_alias"};
+  return kCopying->contains(node.base_op());
+}
+
 const ir::Node* InPlaceSelf(const ir::Node& node, const Schemas& schemas) {
   static const auto* const kSame = new Names{"aten::alias", "aten::detach",
                                              "aten::requires_grad_", "prim::unchecked_cast"};
@@ -266,7 +274,11 @@ std::vector<AliasClasses::Source> AliasClasses::Sources(
   while (!open.empty()) {
     const auto [arg, is_part] = std::move(open.back());
     open.pop_back();
-    if (!arg.is_value() || !visited.emplace(arg.value(), is_part).second) continue;
+    if (!arg.is_value()) {
+      sources.push_back({nullptr, is_part});
+      continue;
+    }
+    if (!visited.emplace(arg.value(), is_part).second) continue;
     const auto it = definitions_.find(arg.value());
     if (it == definitions_.end() || is_source(arg.value())) {
       sources.push_back({arg.value(), is_part});
@@ -280,13 +292,25 @@ std::vector<AliasClasses::Source> AliasClasses::Sources(
       open.emplace_back(node->blocks[0]->results[index + 1], is_part);
     } else if (InPlaceSelf(*node, schemas_) != nullptr) {
       open.emplace_back(node->args[0].value, is_part);
+    } else if (const ir::Arg::List* items = ItemsTakenFrom(*node)) {
+      for (const ir::Arg& item : *items) open.emplace_back(item, is_part);
+      sources.push_back({arg.value(), is_part});  // the list may hold others since
     } else {
       const ir::Arg viewed = Viewed(*node);
-      sources.push_back({arg.value(), is_part, !viewed.is_none()});
+      sources.push_back({arg.value(), is_part, !viewed.is_none() && !MayCopy(*node)});
       if (!viewed.is_none()) open.emplace_back(viewed, true);
     }
   }
   return sources;
+}
+
+const ir::Arg::List* AliasClasses::ItemsTakenFrom(const ir::Node& node) const {
+  if (node.op != "aten::__getitem__.t") return nullptr;
+  const ir::Arg& list = node.args[0].value;
+  if (list.is_list()) return &list.list();
+  const auto made = list.is_value() ? definitions_.find(list.value()) : definitions_.end();
+  if (made == definitions_.end() || made->second.node->op != "prim::ListConstruct") return nullptr;
+  return &made->second.node->Find("items")->list();
 }
 
 ir::Arg AliasClasses::Viewed(const ir::Node& node) const {

@@ -43,9 +43,9 @@ class AliasClasses {
   const Writes& WrittenIn(const ir::Node& node) const;
 
   struct Source {
-    const ir::Value* value;
-    bool is_part = false;  // it is not this, but a view of it
-    bool is_view = false;  // this is a view itself, whose sources follow as parts
+    const ir::Value* value;  // nullptr: a constant
+    bool is_part = false;    // it is not this, but a view of it
+    bool is_view = false;    // this is a view itself, for sure, and its sources follow as parts
   };
   // Where the value comes from as what it is, through branches, loops and in-place operators only, and as a part,
   // through views as well, as far back as to what `is_source`.
@@ -89,6 +89,8 @@ class AliasClasses {
   void UniteControlFlow(const ir::Node& node);
   void NoteUses(const ir::Node& node, const std::vector<const ir::Node*>& owners);
   bool ComesBackTo(const Extent& loop, const Use& use, const ir::Value* value) const;
+  // What the list held from which the node takes an item, when it was made; nullptr where that is not stated.
+  const ir::Arg::List* ItemsTakenFrom(const ir::Node& node) const;
   // The tensor that the node's output is a view of; None for what is none.
   ir::Arg Viewed(const ir::Node& node) const;
 

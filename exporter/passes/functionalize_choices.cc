@@ -105,16 +105,23 @@ Place* Functionalizer::Lifted(Place* place, const ir::Node& branch) {
 }
 
 // A tensor that is one of several inside of a branch, as one of these outside: whether the branch was
-// taken and chose it becomes one more result of the If. Empty where one of them lies inside.
-std::vector<Choice> Functionalizer::LiftedChoices(const Place& place, ir::Node* branch,
-                                                  size_t side) {
+// taken and chose it becomes one more result of the If. A place that lies inside is left to be `own`, which is
+// made where it is needed. Empty where all lie inside.
+std::vector<Choice> Functionalizer::LiftedChoices(const Place& place, ir::Node* branch, size_t side,
+                                                  const std::function<Place*()>& own) {
   std::vector<Choice> choices;
+  bool any = false;
   for (const Choice& choice : place.choices) {
-    Place* lifted = Lifted(choice.place, *branch);
-    if (lifted == nullptr) return {};
-    choices.push_back({lifted, choice.chosen});
+    choices.push_back({Lifted(choice.place, *branch), choice.chosen});
+    any = any || choices.back().place != nullptr;
   }
-  for (Choice& choice : choices) {
+  if (!any) return {};
+  for (size_t i = 0; i < choices.size(); ++i) {
+    Choice& choice = choices[i];
+    if (choice.place == nullptr) {
+      choice.place = own();
+      sharing_.LinkToOuter(choice.place, place.choices[i].place);
+    }
     for (size_t b = 0; b < branch->blocks.size(); ++b) {
       branch->blocks[b]->results.push_back(b == side ? choice.chosen : ir::Arg(false));
     }
@@ -133,23 +140,26 @@ bool Functionalizer::BindChosenResult(ir::Node* node, size_t index,
   for (const Ending& ending : endings) places.push_back(ending.places[index]);
   if (endings.size() != 2 || !IsOneDType(places, output->type.dtype)) return false;
   const ir::Arg condition = *node->Find("cond");
+  const auto taken = [&](size_t side) {
+    return side == 0 ? condition : EmitTruth("aten::__not__", {{"self", condition}}, *node);
+  };
+  const auto own = [&] {
+    return memory_.NewRoot(output->type, output, classes_.ClassOf(output), Layout());
+  };
   std::vector<std::vector<Choice>> sides(2);
   for (size_t b = 0; b < places.size(); ++b) {
     if (places[b] == nullptr) continue;
     if (Place* lifted = Lifted(places[b], *node)) {
-      sides[b] = {{lifted, b == 0 ? condition
-                                  : EmitTruth("aten::__not__", {{"self", condition}}, *node)}};
+      sides[b] = {{lifted, taken(b)}};
     } else if (places[b]->is_root()) {
-      sides[b] = LiftedChoices(*places[b], node, b);
+      sides[b] = LiftedChoices(*places[b], node, b, own);
     }
   }
   if (sides[0].empty() && sides[1].empty()) return false;
   for (size_t b = 0; b < places.size(); ++b) {
     if (!sides[b].empty()) continue;
-    Place* own = memory_.NewRoot(output->type, output, classes_.ClassOf(output), Layout());
-    sharing_.LinkToOuter(own, places[b]);
-    sides[b] = {{own, b == 0 ? condition
-                             : EmitTruth("aten::__not__", {{"self", condition}}, *node)}};
+    sides[b] = {{own(), taken(b)}};
+    sharing_.LinkToOuter(sides[b][0].place, places[b]);
   }
   Place* made = BindNewRoot(output);
   for (const std::vector<Choice>& side : sides) {
@@ -180,6 +190,10 @@ ir::Arg Functionalizer::ReadChoice(Place* place, const ir::Node& reader) {
 
 void Functionalizer::WriteChoices(Place* place, const ir::Arg& value, const ir::Node& writer) {
   for (const Choice& choice : place->choices) {
+    if (choice.none_elsewhere) {
+      WriteNumbered(choice.place, value, writer);
+      continue;
+    }
     const ir::Arg before = PassPlace(choice.place, writer);
     WritePlace(choice.place,
                EmitChoice(choice.chosen, value, before, choice.place->type, writer), writer);

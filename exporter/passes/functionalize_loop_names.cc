@@ -47,9 +47,9 @@ class Functionalizer::CarriedNames {
     }
     for (Slot& slot : loop_->slots) Settle(&slot);
     PutInOrder();
+    FindOwn();
     while (FindPeers()) {
     }
-    for (Slot& slot : loop_->slots) slot.is_always_there = IsAlwaysThere(slot);
   }
 
  private:
@@ -177,6 +177,7 @@ class Functionalizer::CarriedNames {
       for (Slot* other : loop_->order) {
         if (other == slot) break;
         if (!slot->is_told || !other->is_told || ArePeers(*slot, *other)) continue;
+        if (!other->may_be_own) continue;
         if (loop_->param(*slot)->type.dtype != loop_->param(*other)->type.dtype) continue;
         if (!MayMeet(*slot, *other)) continue;
         slot->peers.push_back(other);
@@ -200,22 +201,33 @@ class Functionalizer::CarriedNames {
     return false;
   }
 
-  bool IsAlwaysThere(const Slot& slot) {
-    if (!slot.moves || slot.places.size() != 1 || !slot.peers.empty() || slot.init == nullptr) {
-      return false;
+  // Views that move are of their own only where one of the sources is.
+  void FindOwn() {
+    for (Slot& slot : loop_->slots) slot.may_be_own = !slot.moves || MakesOwn(slot);
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (Slot& slot : loop_->slots) {
+        const Values sources = SourcesOf(slot);
+        const bool takes =
+            std::any_of(sources.begin(), sources.end(), [&](const ir::Value* source) {
+              const auto other = by_param_.find(source);
+              return other != by_param_.end() && other->second->may_be_own;
+            });
+        if (!takes || slot.may_be_own) continue;
+        slot.may_be_own = changed = true;
+      }
     }
-    const std::vector<Place*> only = {slot.places[0]};
-    const auto is_there = [&](const ir::Value* source) {
-      if (source == loop_->param(slot)) return true;
-      const Object* object = all_.memory_.ObjectOf(source);
-      return object != nullptr && object->place->roots() == only;
-    };
+  }
+
+  bool MakesOwn(const Slot& slot) {
+    if (slot.init == nullptr) return true;
     const Values& views = views_[&slot];
     const Values sources = SourcesOf(slot);
-    return slot.init->roots() == only &&
-           std::all_of(sources.begin(), sources.end(), [&](const ir::Value* source) {
-             return is_there(source) || Has(views, source);
-           });
+    return std::any_of(sources.begin(), sources.end(), [&](const ir::Value* source) {
+      return !by_param_.contains(source) && all_.memory_.ObjectOf(source) == nullptr &&
+             !Has(views, source);
+    });
   }
 
   const Functionalizer& all_;

@@ -86,11 +86,12 @@ std::vector<Place*> Functionalizer::OwnPlaces(const Slot& slot, Place* place) {
 ir::Arg::List Functionalizer::PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
                                          const IsPeer& is_peer) {
   ir::Arg::List flags;
-  if (slot.is_always_there) return flags;
+  if (slot.is_always_there()) return flags;
   for (const Place* target : slot.places) {
     flags.push_back(slot.moves ? IsIn(place, target, origin) : IsPlace(place, target, origin));
   }
   for (const Slot* peer : slot.peers) flags.push_back(is_peer(*peer));
+  if (!slot.may_be_own) return flags;
   ir::Arg any = false;
   for (const ir::Arg& flag : flags) any = Either(any, flag, origin);
   flags.push_back(any.is_bool() ? ir::Arg(!any.as_bool())
@@ -102,7 +103,7 @@ ir::Arg::List Functionalizer::PlaceFlags(Place* place, const Slot& slot, const i
 // that it always is a part of.
 Place* Functionalizer::BindCarried(ir::Value* value, Slot* slot,
                                    const std::vector<ir::Value*>& told) {
-  if (slot->is_always_there) {
+  if (slot->is_always_there()) {
     Place* made = Numbered(slot->places[0], value, *slot, told[0]);
     made->state.current = value;
     made->state.version = made->newest_version();
@@ -114,10 +115,14 @@ Place* Functionalizer::BindCarried(ir::Value* value, Slot* slot,
   for (size_t i = 0; i < slot->numbers(); ++i) {
     places[i] = Numbered(places[i], value, *slot, told[slot->flags() + i]);
   }
-  slot->own = memory_.NewRoot(value->type, value, classes_.ClassOf(value), Layout());
-  places.push_back(slot->own);
+  if (slot->may_be_own) {
+    slot->own = memory_.NewRoot(value->type, value, classes_.ClassOf(value), Layout());
+    places.push_back(slot->own);
+  }
   Place* made = BindNewRoot(value);
-  for (size_t i = 0; i < places.size(); ++i) made->choices.push_back({places[i], told[i]});
+  for (size_t i = 0; i < places.size(); ++i) {
+    made->choices.push_back({places[i], told[i], i < slot->numbers()});
+  }
   made->state.version = made->newest_version();
   return made;
 }
@@ -209,7 +214,7 @@ void Functionalizer::CheckNames(const LoopParts& loop, Slot* slot, SeenNames* se
   for (Place* place : places) {
     for (Place* root : place->roots()) (*seen)[root].emplace_back(slot, place);
   }
-  if (!LeavesItsPlace(*slot) && (!other_name || !written)) return;
+  if (!LeavesItsPlaces(*slot) && (!other_name || !written)) return;
   context_->Report(diagnostics::Severity::kError, "ambiguous-alias", *loop.node,
                    "a loop carries one tensor to the next iteration under two names and "
                    "writes to it",

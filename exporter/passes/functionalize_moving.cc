@@ -88,8 +88,8 @@ ir::Arg Functionalizer::NoNumbers(const ir::Type& type, const ir::Node& origin) 
 }
 
 ir::Type Functionalizer::NumbersType(const Slot& slot, const ir::Type& type) {
-  return slot.is_always_there ? ir::Type::Tensor(ir::DType::kInt64, type.shape)
-                              : AnySizes(type, ir::DType::kInt64);
+  return slot.is_always_there() ? ir::Type::Tensor(ir::DType::kInt64, type.shape)
+                                : AnySizes(type, ir::DType::kInt64);
 }
 
 // None in what the place is no part of, so that reading and writing it there does nothing.
@@ -105,7 +105,7 @@ ir::Arg::List Functionalizer::PlaceNumbers(Place* place, const Slot& slot, const
     Refuse(origin, "a loop carries a view whose elements are not those of another tensor");
     numbers = NoNumbers(type, origin);
   }
-  if (slot.is_always_there) return {numbers};
+  if (slot.is_always_there()) return {numbers};
   const ir::Type numbers_type = NumbersType(slot, type);
   const auto in = [&](const ir::Arg& is_in) -> ir::Arg {
     if (is_in.is_bool()) return is_in.as_bool() ? numbers : NoNumbers(type, origin);
@@ -124,12 +124,28 @@ Place* Functionalizer::Numbered(Place* root, ir::Value* value, const Slot& slot,
   view->outputs = {value};
   const ir::Type& type = value->type;
   return memory_.NewView(root, std::move(view),
-                         slot.is_always_there ? type : AnySizes(type, type.dtype));
+                         slot.is_always_there() ? type : AnySizes(type, type.dtype));
 }
 
-// It was to stay a part of its only place, and is not known to.
-bool Functionalizer::LeavesItsPlace(const Slot& slot) {
-  return slot.is_always_there && (slot.result == nullptr || slot.result->roots() != slot.places);
+// One of several: as many elements are written as it has numbers, all or none.
+void Functionalizer::WriteNumbered(Place* place, const ir::Arg& value, const ir::Node& writer) {
+  const ir::Type some = ir::Type::Tensor(place->type.dtype, ir::Shape{ir::Dim::Unknown()});
+  Emitter emitter = EmitterFor(writer);
+  const ir::Arg count =
+      emitter.Emit("aten::numel", {{"self", place->view->args[1].value}}, IntType());
+  const ir::Arg flat =
+      emitter.Emit("aten::reshape", {{"self", value}, {"shape", ir::Arg::Ints({-1})}}, some);
+  WritePlace(place,
+             emitter.Emit("aten::slice.Tensor",
+                          {{"self", flat}, {"dim", 0}, {"start", 0}, {"end", count}}, some),
+             writer);
+  place->state.version = -1;  // what was written has another shape
+}
+
+// It was to stay a part of its places, and is not known to.
+bool Functionalizer::LeavesItsPlaces(const Slot& slot) {
+  return slot.is_told && !slot.may_be_own &&
+         (slot.result == nullptr || !OwnPlaces(slot, slot.result).empty());
 }
 
 }  // namespace rules_onnx::passes

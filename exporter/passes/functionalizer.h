@@ -89,7 +89,8 @@ class Functionalizer {
   // functionalize_choices.cc: tensors that lie in one of several places, as the run decides.
   bool BindPickedItem(const ir::Node& node, const ir::Arg::List& items, const ir::Arg& index);
   bool BindChosenResult(ir::Node* node, size_t index, const std::vector<Ending>& endings);
-  std::vector<Choice> LiftedChoices(const Place& place, ir::Node* branch, size_t side);
+  std::vector<Choice> LiftedChoices(const Place& place, ir::Node* branch, size_t side,
+                                    const std::function<Place*()>& own);
   ir::Arg ReadChoice(Place* place, const ir::Node& reader);
   void WriteChoices(Place* place, const ir::Arg& value, const ir::Node& writer);
   // The place as seen from outside of a branch; nullptr for one that lies inside.
@@ -195,6 +196,7 @@ class Functionalizer {
   ir::Arg::List PlaceNumbers(Place* place, const Slot& slot, const ir::Type& type,
                              const ir::Node& origin, const IsPeer& is_peer);
   Place* Numbered(Place* root, ir::Value* value, const Slot& slot, ir::Value* numbers);
+  void WriteNumbered(Place* place, const ir::Arg& value, const ir::Node& writer);
   static ir::Type NumbersType(const Slot& slot, const ir::Type& type);
   void FinishBody(LoopParts* loop);
   void DeliverTold(LoopParts* loop, const Slot& slot);
@@ -205,7 +207,7 @@ class Functionalizer {
   bool HasOtherName(const LoopParts& loop, const Slot& slot, const Place& place, Place* root,
                     const SeenNames& seen);
   static bool IsSeen(const Slot& slot, const Place& place, Place* root, const SeenNames& seen);
-  static bool LeavesItsPlace(const Slot& slot);
+  static bool LeavesItsPlaces(const Slot& slot);
   static bool IsWhole(const Place* place, Place* root);
   void LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named);
   void BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named);

@@ -29,8 +29,8 @@ struct Functionalizer::Slot {
   // It may be a part of one of these, another one in each iteration: the numbers of its elements in
   // each are carried as well, and `places` are roots.
   bool moves = false;
-  // It is a part of the only place, for sure.
-  bool is_always_there = false;
+  // It may be none of these, but a tensor of its own.
+  bool may_be_own = true;
 
   bool is_outer(const Place* place) const {
     return std::find(places.begin(), places.end(), place) != places.end();
@@ -38,8 +38,12 @@ struct Functionalizer::Slot {
   bool has_peer(const Slot* slot) const {
     return std::find(peers.begin(), peers.end(), slot) != peers.end();
   }
+  // It is a part of the only place, for sure.
+  bool is_always_there() const {
+    return moves && !may_be_own && peers.empty() && places.size() == 1;
+  }
   size_t flags() const {
-    return !is_told || is_always_there ? 0 : places.size() + peers.size() + 1;
+    return !is_told || is_always_there() ? 0 : places.size() + peers.size() + may_be_own;
   }
   size_t numbers() const { return moves ? places.size() + peers.size() : 0; }
 };

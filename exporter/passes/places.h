@@ -22,6 +22,8 @@ struct Place;
 struct Choice {
   Place* place;
   ir::Arg chosen;
+  // The place is a view by numbers (functionalize_moving.cc), and has none where it is not chosen.
+  bool none_elsewhere = false;
 };
 
 // Memory that a tensor or container lies in: a root owns it, a view shows a part of another.

@@ -33,6 +33,7 @@ UNSAYABLE = {
     r"axis \w+ is frozen at|axis \w+ can only be": "the tracer made a size a number: the file does not hold the program",
     r"whether both share memory is not known before run time|carries one tensor to the next iteration under two names":
         "a write whose effect depends on which names share memory, and that on the inputs: ONNX has values, no memory",
+    r"the program fails on the given inputs: .*unsupported operation": "PyTorch refuses the write, on a way that the inputs tried do not take",
     r"writes through the view aten::expand": "a write to one of many names of the same element",
 }
 
