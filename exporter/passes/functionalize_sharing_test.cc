@@ -355,6 +355,24 @@ TEST_F(MovingTest, ViewsThatMayBeCopiesAreNotFollowed) {
   EXPECT_THAT(Problems(), HasSubstr("error ambiguous-alias prim::Loop"));
 }
 
+// a, b = b, y[i]: both are rows of `y` and never anything else, so numbers tell all.
+TEST_F(MovingTest, TwoRowsThatChangePlaces) {
+  ir::Value* y = p_.Input("y", kMatrix);
+  p_.Loop(Count(), true, {Row(y, 0), Row(y, 1)}, {kType, kType}, [&](Values in) -> Args {
+    Write(in[1]);
+    Write(in[2]);
+    return {true, in[2], Row(y, in[0])};
+  });
+  p_.Output(y);
+  EXPECT_EQ(Problems(), "");
+  Dce(p_.context());
+  const auto& nodes = p_.context()->graph->main.nodes;
+  const auto loop = std::find_if(nodes.begin(), nodes.end(),
+                                 [](const auto& node) { return node->op == "prim::Loop"; });
+  // The first row, `y` and the numbers of both: what the second row is, the write to the first decides.
+  EXPECT_EQ((*loop)->outputs.size(), 4u);
+}
+
 TEST_F(MovingTest, NoFlagsForAFirstValueWithoutAnotherName) {
   ir::Value* out = p_.Loop(Count(), true, {Fresh()}, {kType}, [&](Values in) -> Args {
     ir::Value* next = Doubled(in[1]);

@@ -615,7 +615,8 @@ bool MovesElements(const ir::Node& view) {
       "aten::atleast_2d", "aten::atleast_3d", "aten::transpose",  "aten::swapaxes",
       "aten::swapdims", "aten::t",        "aten::numpy_T",        "aten::mT",
       "aten::permute",  "aten::movedim",  "aten::moveaxis",       "aten::select",
-      "aten::slice",    "aten::narrow",   "aten::diagonal",       "aten::linalg_diagonal"};
+      "aten::slice",    "aten::narrow",   "aten::diagonal",       "aten::linalg_diagonal",
+      "aten::expand",   "aten::expand_as", "aten::broadcast_to"};
   return view.op != "aten::view.dtype" && kMoving->contains(view.base_op());
 }
 

@@ -41,7 +41,7 @@ std::unique_ptr<ir::Node> ItemOfListOfViews(const ir::Node& list, const ir::Arg&
 // The number of each element of `like`, row by row, in its shape.
 ir::Value* ElementNumbers(ir::Value* like, Emitter* emitter);
 
-// The view's elements are elements of what it views, each once.
+// The view's elements are elements of what it views, and each is shown once where PyTorch lets programs write to it.
 bool MovesElements(const ir::Node& view);
 
 // The viewed tensor after its view got the content `written`. `view` is the view operator with

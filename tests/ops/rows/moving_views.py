@@ -212,23 +212,8 @@ def moved_by_a_number(x: Tensor, ones: Tensor):
     return y, row
 
 
-def left_with_a_row(x: Tensor, ones: Tensor):
-    y = x.clone()
-    row = y[0]
-    k = 0
-    while True:
-        row = y[k]
-        row += 1
-        k += 1
-        if k >= int(ones.sum()):
-            break
-        if bool(row.sum() > 4):
-            return y, row * 2
-    return y, row
-
-
-FROM_9 = (piece_of_a_copy, row_of_the_last_iteration, suffix_of_a_suffix, column_beside_the_last_one, best_row, halves, rows_exchanged,
-          row_of_what_is_made_anew, flat_beside_whole, item_of_unbind, first_value_has_another_name,
+FROM_9 = (piece_of_a_copy, row_of_the_last_iteration, suffix_of_a_suffix, column_beside_the_last_one, best_row, halves,
+          rows_exchanged, row_of_what_is_made_anew, flat_beside_whole, item_of_unbind, first_value_has_another_name,
           first_value_is_in_a_list, first_value_comes_back, kept_from_one_iteration)
 FROM_11 = (one_row_or_the_other, rows_of_two_tensors, made_anew_once, transposed, in_nested_loops)
 
@@ -236,5 +221,4 @@ ROWS = [
     *[Case(fn.__name__, fn, [M], modes=("script",), dynamic_since=since)
       for programs, since in ((FROM_9, 9), (FROM_11, 11)) for fn in programs],
     *counted(moved_by_a_number, ((2, 3), (4, 1), (3, 0)), M),
-    *counted(left_with_a_row, ((2, 3), (3, 1)), M, since=11),
 ]
