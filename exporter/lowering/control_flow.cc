@@ -136,7 +136,12 @@ bool Differ(const Dim& a, const Dim& b) {
 // that of the result.
 bool FitsBelow11(Op& op, const Vals& branch, const Vals& other, const std::vector<OutputType>& types) {
   for (size_t i = 0; i < types.size() && op.b.opset() < 11; ++i) {
-    if (!types[i].shape || !branch[i].has_shape() || !other[i].has_shape()) continue;
+    if (!branch[i].has_shape() || !other[i].has_shape()) continue;
+    if (!op.Require(branch[i].rank() == other[i].rank(),
+                    "a branch that gives a tensor of another rank needs opset 11")) {
+      return false;
+    }
+    if (!types[i].shape) continue;
     const int rank = std::min({branch[i].rank(), other[i].rank(),
                                static_cast<int>(types[i].shape->size())});
     for (int axis = 0; axis < rank; ++axis) {

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/torch/script/converter.h"
@@ -15,7 +16,7 @@ namespace {
 
 // Each round of varied outcomes can show that more of the program depends on them.
 constexpr int kMaxRounds = 8;
-// What a program of one changing type after the other may grow to.
+// How often a program may take another form, and what it may grow to.
 constexpr int kMaxRestructured = 32;
 constexpr int64_t kMaxNodes = 20000;
 
@@ -31,11 +32,15 @@ void AddSymbols(const Schedule& schedule, ir::Graph* graph) {
   }
 }
 
-// Gives a branch or loop another form; false where there is none.
-bool Restructure(const ScriptProgram& program, const torch::jit::Node* node) {
+// Gives a node another form; false where there is none.
+bool Restructure(const ScriptProgram& program, const FormChange& change) {
   if (CountNodes(program.graph->block()) > kMaxNodes) return false;
-  auto* const changed = const_cast<torch::jit::Node*>(node);
-  if (node->kind() == c10::prim::If) return SinkRest(changed);
+  auto* const changed = const_cast<torch::jit::Node*>(change.node);
+  if (change.argument) {
+    ChooseArgument(changed, *change.argument);
+    return true;
+  }
+  if (changed->kind() == c10::prim::If) return SinkRest(changed);
   PeelIteration(changed);
   return true;
 }
@@ -49,11 +54,11 @@ void WarnOfDropped(const ir::Graph& graph, diagnostics::Diagnostics* diagnostics
   }
 }
 
-// Sets *changes_type where the program needs another form first; there is no graph then.
+// Sets *changes where the program needs another form first; there is no graph then.
 absl::StatusOr<capture::Program> CaptureOnce(const ScriptProgram& program, inputs::Inputs inputs,
                                              const capture::CaptureOptions& options,
                                              const std::set<const torch::jit::Node*>& as_it_is,
-                                             const torch::jit::Node** changes_type,
+                                             std::vector<FormChange>* changes,
                                              diagnostics::Diagnostics* diagnostics) {
   Schedule schedule(&program, std::move(inputs), options.allow_frozen_shapes);
   if (absl::Status status = schedule.RunSizes(diagnostics); !status.ok()) return status;
@@ -70,8 +75,8 @@ absl::StatusOr<capture::Program> CaptureOnce(const ScriptProgram& program, input
                                .moved_numbers = schedule.moved_numbers(),
                                .moved_axes = schedule.moved_axes()});
     if (!conversion.ok()) return conversion.status();
-    *changes_type = conversion->changes_type;
-    if (*changes_type != nullptr) return capture::Program();
+    *changes = conversion->changes;
+    if (!changes->empty()) return capture::Program();
     if (round < kMaxRounds ? schedule.RunPoints(conversion->points)
                            : schedule.DistrustPoints(conversion->points)) {
       continue;
@@ -102,16 +107,18 @@ absl::StatusOr<capture::Program> CaptureScript(const ScriptProgram& program,
   std::set<const torch::jit::Node*> as_it_is;
   for (int restructured = 0;; ++restructured) {
     diagnostics::Diagnostics found;
-    const torch::jit::Node* changes_type = nullptr;
-    auto captured = CaptureOnce(program, inputs, options, as_it_is, &changes_type, &found);
-    if (changes_type == nullptr || !captured.ok()) {
+    std::vector<FormChange> changes;
+    auto captured = CaptureOnce(program, inputs, options, as_it_is, &changes, &found);
+    if (changes.empty() || !captured.ok()) {
       for (const diagnostics::Diagnostic& diagnostic : found.all()) diagnostics->Add(diagnostic);
       return captured;
     }
-    if (restructured < kMaxRestructured && Restructure(program, changes_type)) {
-      as_it_is.clear();  // holds nodes that may be gone now
-    } else {
-      as_it_is.insert(changes_type);
+    for (const FormChange& change : changes) {
+      if (restructured < kMaxRestructured && Restructure(program, change)) {
+        as_it_is.clear();  // holds nodes that may be gone now
+      } else {
+        as_it_is.insert(change.node);
+      }
     }
   }
 }

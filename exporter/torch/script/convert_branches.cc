@@ -134,7 +134,7 @@ void Converter::RequireOneType(const Merge& merge, const ir::Type& a, const ir::
 // Asks for the program in another form, unless it was found that there is none.
 void Converter::Restructure(const JitNode* node) const {
   if (node->kind() != c10::prim::If && node->kind() != c10::prim::Loop) return;
-  if (!input_.as_it_is.count(node)) throw NeedsRestructuring{node};
+  if (!input_.as_it_is.count(node)) throw NeedsRestructuring{{node, std::nullopt}};
 }
 
 // One item for two branches' results; where they differ, a result of the If.

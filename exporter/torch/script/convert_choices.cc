@@ -120,6 +120,11 @@ ItemRef Converter::Lift(Merge* merge, const ItemRef& item, const Branch& side) {
   return lifted;
 }
 
+std::optional<bool> Converter::DecidedTruth(const ItemRef& flag) const {
+  const auto known = flag->is_value() ? decided_.find(flag->value()) : decided_.end();
+  return known != decided_.end() ? known->second : ConstantBool(flag);
+}
+
 ItemRef Converter::Decided(const ItemRef& choice) {
   if (choice->is_text()) {
     return choice->content.keys.size() == 1 ? Leaf(choice->content.keys[0]) : choice;
@@ -127,11 +132,7 @@ ItemRef Converter::Decided(const ItemRef& choice) {
   std::vector<ItemRef> items, flags;
   for (size_t i = 0; i < choice->content.items.size(); ++i) {
     const ItemRef& flag = choice->content.flags[i];
-    auto taken = ConstantBool(flag);
-    if (const auto known = flag->is_value() ? decided_.find(flag->value()) : decided_.end();
-        known != decided_.end()) {
-      taken = known->second;
-    }
+    const auto taken = DecidedTruth(flag);
     if (taken == true) return choice->content.items[i];
     if (taken == false) continue;
     items.push_back(choice->content.items[i]);
@@ -159,6 +160,25 @@ Converter::Alternatives Converter::Split(const JitNode* node, const ItemRef& ite
   return {content.flags[0], content.items[0], others, item->chosen_by};
 }
 
+Converter::Side Converter::WithInput(const JitNode* node, const JitValue* input, ItemRef item) {
+  const auto convert = [this, node, input, item = std::move(item)] {
+    const ItemRef whole = At(input);
+    Define(input, item);
+    bool raised = false;
+    try {
+      raised = ConvertNode(node);
+    } catch (const RaisedError&) {
+      raised = true;
+    } catch (...) {
+      Define(input, whole);
+      throw;
+    }
+    Define(input, whole);
+    return raised;
+  };
+  return {convert, {node->outputs().begin(), node->outputs().end()}};
+}
+
 bool Converter::ConvertChosen(const JitNode* node, bool* raises) {
   for (size_t i = 0; i < node->inputs().size(); ++i) {
     const JitValue* input = node->input(i);
@@ -167,23 +187,7 @@ bool Converter::ConvertChosen(const JitNode* node, bool* raises) {
     const ItemRef whole = known->second;
     if (!whole->is_choice() && !(whole->is_text() && !whole->content.keys.empty())) continue;
     const ItemRef chosen = Decided(whole);
-    const auto side = [&](ItemRef item) {
-      return Side{[this, node, input, whole, item] {
-                    Define(input, item);
-                    bool raised = false;
-                    try {
-                      raised = ConvertNode(node);
-                    } catch (const RaisedError&) {
-                      raised = true;
-                    } catch (...) {
-                      Define(input, whole);
-                      throw;
-                    }
-                    Define(input, whole);
-                    return raised;
-                  },
-                  {node->outputs().begin(), node->outputs().end()}};
-    };
+    const auto side = [&](ItemRef item) { return WithInput(node, input, std::move(item)); };
     if (!chosen->is_choice() && !chosen->is_text()) {
       *raises = side(chosen).convert();
     } else {

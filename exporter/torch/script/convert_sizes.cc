@@ -98,7 +98,7 @@ DecidedSizes Converter::DoubtedSizes(const JitNode* node, const ir::Node& emitte
   const DecidedSizes decided = SizesDecidedBy(emitted, rank, [&](const ir::Value& v) {
     return IsUntrusted(v) || (unmoved && IsFree(v));
   });
-  if (unmoved && !decided.any()) return {std::vector<bool>(rank, true), true};
+  if (unseen_form_ || (unmoved && !decided.any())) return {std::vector<bool>(rank, true), true};
   return decided;
 }
 
@@ -171,7 +171,7 @@ bool Converter::HasFixedLength(const JitNode* node, const ir::Node& emitted,
   });
   if (!same || TakesDynamicList(node) || input_.untrusted.count(node)) return false;
   const auto decides = [this](const ir::Value& v) { return IsFree(v) || IsUntrusted(v); };
-  return !LengthFollowsSize(emitted) &&
+  return !LengthFollowsSize(emitted) && !unseen_form_ &&
          !SizesDecidedBy(emitted, MaxRank(seen), decides).length;
 }
 

@@ -115,23 +115,30 @@ Converter::Converter(const ConvertInput& input)
 }
 
 Conversion Converter::Run() {
-  block_ = &graph_.main;
-  DefineInputs();
+  Conversion none;
   try {
-    if (ConvertBlock(program_.graph->block())) {
-      throw ConvertError{absl::InvalidArgumentError("the program raises an error on every path")};
-    }
+    ConvertProgram();
   } catch (const NeedsRestructuring& needs) {
-    Conversion none;
-    none.changes_type = needs.node;
-    return none;
+    none.changes = {needs.change};
+  } catch (const ConvertError&) {
+    if (result_.changes.empty()) throw;  // else it may be for want of them
   }
-  AddOutputs();
+  if (!result_.changes.empty()) none.changes = std::move(result_.changes);
+  if (!none.changes.empty()) return none;
   DropVagueSymbols();
   graph_.main.nodes.insert(graph_.main.nodes.begin(), std::make_move_iterator(prologue_.begin()),
                            std::make_move_iterator(prologue_.end()));
   FinishWeights();
   return std::move(result_);
+}
+
+void Converter::ConvertProgram() {
+  block_ = &graph_.main;
+  DefineInputs();
+  if (ConvertBlock(program_.graph->block())) {
+    throw ConvertError{absl::InvalidArgumentError("the program raises an error on every path")};
+  }
+  AddOutputs();
 }
 
 bool Converter::ConvertBlock(const JitBlock* block) {
@@ -181,10 +188,12 @@ bool Converter::ConvertNode(const JitNode* node) {
   }
   NoteDerived(node);
   if (!ConvertStructure(node) && !ConvertListOperator(node) && !ConvertDictOperator(node) &&
-      !ConvertEnum(node) && !ConvertQuery(node) && !FoldConstants(node)) {
+      !ConvertEnum(node) && !ConvertQuery(node) && !FoldConstants(node) &&
+      !ConvertMaybeNone(node, &raises)) {
+    NoteUndecided(node);
     EmitOperator(node);
   }
-  return false;
+  return raises;
 }
 
 bool Converter::IsDerived(const JitValue* value) const {

@@ -20,6 +20,7 @@
 #include "exporter/diagnostics/diagnostics.h"
 #include "exporter/torch/script/item.h"
 #include "exporter/torch/script/program.h"
+#include "exporter/torch/script/restructure.h"
 #include "exporter/torch/script/shared_containers.h"
 #include "exporter/torch/script/size_arguments.h"
 #include "exporter/torch/script/typing.h"
@@ -45,9 +46,8 @@ struct Conversion {
   capture::Program program;
   std::vector<DynamicPoint> points;  // in order of appearance, each node once
   std::vector<diagnostics::Diagnostic> warnings;
-  // The branch or loop that keeps the program from having a graph as it is, for the type of one of its
-  // results changes; then there is no graph. (See restructure.h.)
-  const torch::jit::Node* changes_type = nullptr;
+  // What keeps the program from having a graph as it is; if there is any, there is none.
+  std::vector<FormChange> changes;
 };
 
 struct ConvertInput {
@@ -57,7 +57,7 @@ struct ConvertInput {
   const Contexts* contexts;
   // Nodes whose outcome could not be varied: no size that follows from them is taken as known.
   std::set<const torch::jit::Node*> untrusted;
-  // Branches and loops that no other form is known for.
+  // Nodes that no other form is known for.
   std::set<const torch::jit::Node*> as_it_is;
   // Paths of inputs that could not be varied, or an axis of which could not.
   std::set<std::string> untrusted_inputs;
@@ -113,9 +113,9 @@ class Converter {
     std::function<bool()> convert;
     std::vector<const JitValue*> results;
   };
-  // Thrown where a branch or loop needs another form.
+  // Thrown where a node needs another form.
   struct NeedsRestructuring {
-    const JitNode* node;
+    FormChange change;
   };
   // Thrown where an item must be a value of the graph before the current inner block begins.
   struct NeedsValue {
@@ -151,6 +151,7 @@ class Converter {
   };
 
   // converter.cc: blocks, plain operators, results.
+  void ConvertProgram();
   bool ConvertBlock(const JitBlock* block);
   bool ConvertNode(const JitNode* node);
   void ConvertGetAttr(const JitNode* node);
@@ -306,6 +307,8 @@ class Converter {
   bool IsOuter(const Item& item) const { return item.depth <= static_cast<int>(journals_.size()); }
   ItemRef Lift(Merge* merge, const ItemRef& item, const Branch& side);
   ItemRef NewChoice(std::vector<ItemRef> items, std::vector<ItemRef> flags, const JitNode* by);
+  // A condition, if it is known in the branches that we are in.
+  std::optional<bool> DecidedTruth(const ItemRef& flag) const;
   // Without the alternatives that are not taken where we are.
   ItemRef Decided(const ItemRef& choice);
   // What one of several is, as the run decides: the first of them, if that holds, or the rest.
@@ -314,6 +317,8 @@ class Converter {
     const JitNode* chooser;
   };
   Alternatives Split(const JitNode* node, const ItemRef& item);
+  // The node's conversion with another item for one of its inputs.
+  Side WithInput(const JitNode* node, const JitValue* input, ItemRef item);
   // Converts a node that takes a choice, once for each alternative; false if there is none.
   bool ConvertChosen(const JitNode* node, bool* raises);
   // With copies in place of choices: for reading.
@@ -341,6 +346,14 @@ class Converter {
   ir::Type TakenType(const JitValue* output, const ir::Type& list,
                      const std::vector<bool>& unknown, ir::Type seen);
   std::string ListOperator(const JitNode* node, std::string op) const;
+
+  // convert_undecided.cc: arguments that an operator needs to be known, and that the run decides.
+  std::optional<size_t> AxesFor(const JitNode* node);
+  std::optional<UndecidedArgument> UndecidedAxis(const JitNode* node, size_t input);
+  std::optional<UndecidedArgument> FindUndecided(const JitNode* node);
+  void NoteUndecided(const JitNode* node);
+  // False if no argument is None or not, as the run decides.
+  bool ConvertMaybeNone(const JitNode* node, bool* raises);
 
   // convert_texts.cc: strings that the run chooses among those known here, by their numbers.
   int64_t NumberOf(const std::string& text);
@@ -439,6 +452,8 @@ class Converter {
   // Conditions of which the second holds wherever the first does.
   std::set<std::pair<const ir::Value*, const ir::Value*>> implied_;
   std::map<const ir::Value*, bool> decided_;  // conditions of the branches that we are in
+  bool unseen_form_ = false;  // the node is converted for arguments that no run need have seen
+  const JitValue* maybe_none_ = nullptr;  // the argument of which it is converted for both forms
   std::vector<int> contexts_ = {0};
   std::vector<std::string> texts_;  // by their numbers
   // Names of what a node gives in some iterations, by its axis; of the number, or the size that values

@@ -191,6 +191,13 @@ IValue NewObject(const Node* node) {
       c10::StrongTypePtr(type->compilation_unit(), type), type->numAttributes());
 }
 
+// The meta kernel of index_select writes to memory that is not its own for an axis that there is not.
+void RequireAxis(const Node* node, const std::vector<IValue>& inputs) {
+  if (node->kind() != c10::aten::index_select || !inputs[0].isTensor() || !inputs[1].isInt()) return;
+  const int64_t axes = std::max<int64_t>(inputs[0].toTensor().dim(), 1), axis = inputs[1].toInt();
+  TORCH_CHECK_INDEX(axis >= -axes && axis < axes, "there is no axis ", axis, " of ", axes);
+}
+
 }  // namespace
 
 std::optional<std::vector<IValue>> BuildContainer(const Node* node,
@@ -262,6 +269,7 @@ std::vector<IValue> CallOperator(const Node* node, const torch::jit::Operation& 
                argument.type()->isSubtypeOf(*c10::ListType::ofOptionalTensors());
       });
   if (!on_tensors) return Call(node, operation, inputs);
+  RequireAxis(node, unified);
   Unify(node, &unified);
   try {
     return Call(node, operation, unified);

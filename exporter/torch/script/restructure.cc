@@ -160,6 +160,72 @@ Node* AppendFurther(Node* loop, Value* trips, Block* block, const Renaming& name
   return further;
 }
 
+// The argument, which is not None.
+Value* InsertGiven(Node* node, const UndecidedArgument& argument) {
+  Value* given = node->input(argument.input);
+  const auto optional = given->type()->cast<c10::OptionalType>();
+  if (!optional) return given;
+  return node->owningGraph()->insertUncheckedCast(given, optional->getElementType());
+}
+
+// The argument as it is where it is known to be `value`.
+Value* InsertKnown(Node* node, const UndecidedArgument& argument, int64_t value) {
+  Graph* graph = node->owningGraph();
+  Value* known =
+      argument.axes == 0 ? graph->insertConstant(value != 0) : graph->insertConstant(value);
+  if (!argument.item) return known;
+  Value* given = InsertGiven(node, argument);
+  std::vector<Value*> items;
+  for (size_t i = 0; i < argument.length; ++i) {
+    Value* place = graph->insertConstant(static_cast<int64_t>(i));
+    items.push_back(i == *argument.item
+                        ? known
+                        : graph->insert(c10::aten::__getitem__, {given, place}));
+  }
+  return graph->insertNode(graph->createList(c10::IntType::get(), items))->output();
+}
+
+// Whether the argument is `value`: an axis may be counted from the last one.
+Value* InsertQuestion(Node* node, const UndecidedArgument& argument, int64_t value) {
+  Graph* graph = node->owningGraph();
+  Value* whole = InsertGiven(node, argument);
+  if (argument.axes == 0) return value != 0 ? whole : graph->insert(c10::aten::__not__, {whole});
+  Value* axis = whole;
+  if (argument.item) {
+    Value* place = graph->insertConstant(static_cast<int64_t>(*argument.item));
+    axis = graph->insert(c10::aten::__getitem__, {whole, place});
+  }
+  Value* from_first = graph->insert(c10::aten::eq, {axis, graph->insertConstant(value)});
+  Value* from_last =
+      graph->insert(c10::aten::eq, {axis, graph->insertConstant(value - argument.axes)});
+  return graph->insert(c10::aten::__or__, {from_first, from_last});
+}
+
+// The operator's results at the insertion point, where the argument is one of those from `first` on.
+std::vector<Value*> InsertChoice(Node* node, const UndecidedArgument& argument, size_t first,
+                                 size_t last) {
+  Graph* graph = node->owningGraph();
+  if (first == last) {
+    Value* known = InsertKnown(node, argument, argument.possible[first]);
+    Node* copy = graph->insertNode(graph->createClone(node, [](Value* value) { return value; }));
+    copy->replaceInput(argument.input, known);
+    return copy->outputs().vec();
+  }
+  Value* question = InsertQuestion(node, argument, argument.possible[first]);
+  Node* branch = graph->insertNode(graph->create(prim::If, {question}, 0));
+  branch->copyMetadata(node);
+  for (const bool taken : {true, false}) {
+    Block* block = branch->addBlock();
+    const torch::jit::WithInsertPoint inside(block);
+    const auto results =
+        InsertChoice(node, argument, taken ? first : first + 1, taken ? first : last);
+    for (Value* result : results) block->registerOutput(result);
+  }
+  std::vector<Value*> results;
+  for (Value* output : node->outputs()) results.push_back(AddOutputLike(branch, output));
+  return results;
+}
+
 }  // namespace
 
 bool SinkRest(Node* branch) {
@@ -197,6 +263,16 @@ void PeelIteration(Node* loop) {
     loop->outputs()[i]->replaceAllUsesWith(AddOutputLike(branch, loop->outputs()[i]));
   }
   loop->destroy();
+}
+
+void ChooseArgument(Node* node, const UndecidedArgument& argument) {
+  const torch::jit::WithInsertPoint before(node);
+  const std::vector<Value*> results =
+      InsertChoice(node, argument, 0, argument.possible.size() - 1);
+  for (size_t i = 0; i < results.size(); ++i) {
+    node->outputs()[i]->replaceAllUsesWith(results[i]);
+  }
+  node->destroy();
 }
 
 int64_t CountNodes(const Block* block) {
