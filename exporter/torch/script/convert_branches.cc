@@ -156,6 +156,11 @@ ItemRef Converter::MergeItems(Merge* merge, const ItemRef& a, const ItemRef& b) 
     return MergeItems(merge, Optional(node, a, b), Optional(node, b, a));
   }
   if (IsText(*a) && IsText(*b)) return MergeTexts(merge, a, b);
+  if (AreMixed(*a, *b)) {
+    const ItemRef number = MergeParts(merge, AsNumber(a), AsNumber(b));
+    number->chosen_by = merge->chooser;
+    return number;
+  }
   if (a->is_leaf() && b->is_leaf()) return MergeLeaves(merge, a, b);
   const bool parts = a->kind() == b->kind() && a->content.keys == b->content.keys &&
                      a->content.items.size() == b->content.items.size();

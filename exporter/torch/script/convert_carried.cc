@@ -109,6 +109,7 @@ bool Converter::CarriedResult(const JitNode* node, const ItemRef& param, const I
     return true;
   }
   if (param->is_text() && result->is_string()) return carried(AsText(result));
+  if (param->is_number() && IsIntOrFloat(*result) && result->is_leaf()) return carried(AsNumber(result));
   if (param->is_leaf() && result->is_leaf()) {
     const ir::Type before = TypeOfItem(*initial), after = TypeOfItem(*result);
     const bool tensors = before.is_tensor() && after.is_tensor() && !initial->content.unset;
@@ -189,6 +190,10 @@ bool Converter::FitInitial(const JitNode* node, const ItemRef& param, const Item
     const ItemRef joined = JoinText(before, result);
     if (before->is_text() && joined->content.keys == before->content.keys) return false;
     *initial = joined;
+    return true;
+  }
+  if (before->is_leaf() && AreMixed(*before, *result)) {
+    *initial = AsNumber(before);
     return true;
   }
   if (result->held && !before->held && attempt.copied.count(param.get())) {

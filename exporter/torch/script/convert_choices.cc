@@ -129,6 +129,10 @@ ItemRef Converter::Decided(const ItemRef& choice) {
   if (choice->is_text()) {
     return choice->content.keys.size() == 1 ? Leaf(choice->content.keys[0]) : choice;
   }
+  if (choice->is_number()) {
+    const auto is_float = DecidedTruth(choice->content.items[0]);
+    return is_float ? choice->content.items[*is_float ? 2 : 1] : choice;
+  }
   std::vector<ItemRef> items, flags;
   for (size_t i = 0; i < choice->content.items.size(); ++i) {
     const ItemRef& flag = choice->content.flags[i];
@@ -152,6 +156,10 @@ Converter::Alternatives Converter::Split(const JitNode* node, const ItemRef& ite
     const ItemRef others =
         content.keys.size() == 2 ? Leaf(content.keys[1]) : NewText(content.items[0], rest(content.keys));
     return {SameText(node, item, first), first, others, node};
+  }
+  if (item->is_number()) {
+    const JitNode* chooser = item->chosen_by != nullptr ? item->chosen_by : node;
+    return {content.items[0], content.items[2], content.items[1], chooser};
   }
   const ItemRef others =
       content.items.size() == 2
@@ -185,10 +193,11 @@ bool Converter::ConvertChosen(const JitNode* node, bool* raises) {
     const auto known = env_.find(input);
     if (known == env_.end() || PassesOn(node, i)) continue;
     const ItemRef whole = known->second;
-    if (!whole->is_choice() && !(whole->is_text() && !whole->content.keys.empty())) continue;
+    const bool text = whole->is_text() && !whole->content.keys.empty();
+    if (!whole->is_choice() && !whole->is_number() && !text) continue;
     const ItemRef chosen = Decided(whole);
     const auto side = [&](ItemRef item) { return WithInput(node, input, std::move(item)); };
-    if (!chosen->is_choice() && !chosen->is_text()) {
+    if (!chosen->is_choice() && !chosen->is_text() && !chosen->is_number()) {
       *raises = side(chosen).convert();
     } else {
       const Alternatives either = Split(node, chosen);

@@ -102,8 +102,12 @@ bool Converter::ConvertStructure(const JitNode* node) {
     case prim::unchecked_cast:
     case prim::unchecked_unwrap_optional:
     case c10::aten::_unwrap_optional: {
-      const ItemRef item = At(node->input(0));
-      Define(node->output(), item->is_optional() ? item->content.items[1] : item);
+      ItemRef item = At(node->input(0));
+      if (item->is_optional()) item = item->content.items[1];
+      const c10::TypeKind kind = node->output()->type()->kind();
+      if (item->is_number() && kind == c10::TypeKind::IntType) item = item->content.items[1];
+      if (item->is_number() && kind == c10::TypeKind::FloatType) item = item->content.items[2];
+      Define(node->output(), item);
       return true;
     }
     case prim::Uninitialized:
@@ -114,12 +118,13 @@ bool Converter::ConvertStructure(const JitNode* node) {
       for (const JitValue* output : node->outputs()) Define(output, Leaf(ir::Arg()));
       return true;
     case prim::isinstance: {
-      if (const auto seen = SeenTruth(node)) {
+      const auto& types = node->tys(c10::attr::types);
+      const ItemRef& item = At(node->input(0));
+      const auto seen = IsIntOrFloat(*item) ? std::nullopt : SeenTruth(node);
+      if (seen) {
         Define(node->output(), Leaf(*seen));
         return true;
       }
-      const auto& types = node->tys(c10::attr::types);
-      const ItemRef& item = At(node->input(0));
       // What the value is stands in its item; TorchScript's types say what is asked.
       const auto matches = [&](const c10::TypePtr& type) {
         const ir::Type::Kind asked = DeclaredType(type).kind;

@@ -205,6 +205,10 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
         return;
       }
       return FlattenOutput(Resolved(program_.graph->return_node(), item), seen, path, there, type);
+    case Item::Kind::kNumber:
+      throw ConvertError{absl::UnimplementedError(absl::StrCat(
+          "output ", path, " is an int or a float, as the inputs decide: an output of an ONNX model "
+          "has one type; convert it, as float(…) does"))};
     case Item::Kind::kText:
       graph_.dropped_outputs.push_back({path, "str"});
       return;

@@ -437,6 +437,7 @@ void Converter::DefineOutputs(const JitNode* node, ir::Node* emitted) {
     ir::Type type =
         typing_.TypeOf(output, contexts_, input_.runs->size() > 1 ? hints_of : Typing::Hints(),
                        doubted.axes);
+    TypeByArguments(node, output, &type);
     TellEqualAxesApart(*emitted, &type);
     if (const ir::Type* list = FirstList(*emitted); list && HoldsPacked(node->input(0)->type())) {
       if (*output->type() == *node->input(0)->type()) type = JoinTypes(type, *list);

@@ -355,6 +355,15 @@ class Converter {
   // False if no argument is None or not, as the run decides.
   bool ConvertMaybeNone(const JitNode* node, bool* raises);
 
+  // convert_numbers.cc: numbers that are ints or floats, as the run decides.
+  static bool IsIntOrFloat(const Item& item);
+  // What a number is as one that may be of either type.
+  ItemRef AsNumber(const ItemRef& item);
+  // Whether two numbers cannot be one leaf.
+  static bool AreMixed(const Item& a, const Item& b);
+  // Of a result that follows from the types of numbers: that type, or the dtype of a tensor.
+  void TypeByArguments(const JitNode* node, const JitValue* output, ir::Type* type);
+
   // convert_texts.cc: strings that the run chooses among those known here, by their numbers.
   int64_t NumberOf(const std::string& text);
   ItemRef NewText(ItemRef number, std::vector<ir::Arg> strings);

@@ -75,6 +75,9 @@ ir::Arg ToArg(const Item& item) {
     case Kind::kText:
       throw std::invalid_argument("which str is meant depends on the inputs, and an operator takes "
                                   "it in a list");
+    case Kind::kNumber:
+      throw std::invalid_argument("whether a number is an int or a float depends on the inputs, and "
+                                  "an operator takes it in a list");
     default:
       return ir::Arg();
   }
@@ -136,7 +139,7 @@ std::optional<int64_t> IntOf(const ItemRef& item) {
 bool AllConstant(const Item& item) {
   if (item.is_leaf()) return item.is_constant();
   if (item.kind() == Item::Kind::kObject || item.kind() == Item::Kind::kDict ||
-      item.is_optional() || item.is_choice() || item.is_text()) {
+      item.is_optional() || item.is_choice() || item.is_text() || item.is_number()) {
     return false;
   }
   return std::all_of(item.content.items.begin(), item.content.items.end(),

@@ -27,7 +27,7 @@ struct Item;
 using ItemRef = std::shared_ptr<Item>;
 
 struct Item {
-  enum class Kind { kLeaf, kTuple, kList, kDict, kObject, kOptional, kChoice, kText };
+  enum class Kind { kLeaf, kTuple, kList, kDict, kObject, kOptional, kChoice, kText, kNumber };
 
   // What assignment changes; all references to an item see it.
   struct Content {
@@ -37,6 +37,8 @@ struct Item {
                                                 // kOptional: whether it is there, and what it is;
                                                 // kChoice: what has_identity(), one of which it is
                                                 // kText: its number, which Converter::NumberOf gave
+                                                // kNumber: whether it is a float, and what it is as
+                                                // an int and as a float
     std::vector<ir::Arg> keys;                  // of a dict, beside items; kText: the strings that
                                                 // it may be, none if that is not known
     std::vector<ItemRef> flags;                 // kChoice, beside items: whether it is that one
@@ -53,7 +55,7 @@ struct Item {
   c10::TypePtr element;                            // kList: what it is declared to hold, if known
   bool held = false;                               // has_identity(): a copy of what a list holds
   int depth = 0;                                   // of the block that made it
-  const torch::jit::Node* chosen_by = nullptr;     // kChoice: the branch or lookup
+  const torch::jit::Node* chosen_by = nullptr;     // kChoice: the branch or lookup; kNumber: or null
   bool given = false;                              // a leaf that a branch or loop of the graph gives
 
   Kind kind() const { return content.kind; }
@@ -65,6 +67,8 @@ struct Item {
   bool is_choice() const { return content.kind == Kind::kChoice; }
   // A str that the run decides.
   bool is_text() const { return content.kind == Kind::kText; }
+  // An int or a float, as the run decides.
+  bool is_number() const { return content.kind == Kind::kNumber; }
   bool is_string() const { return is_leaf() && content.leaf.is_string(); }
   bool is_optional() const { return content.kind == Kind::kOptional; }
   bool is_entry() const { return content.entry; }
