@@ -1,5 +1,6 @@
 // Parts of a tensor along an axis: split, chunk, unbind, select, slice, narrow.
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "exporter/lowering/arithmetic.h"
@@ -41,6 +42,9 @@ void SplitBy(Op& op, Val x, Val size, int axis) {
 
 void SplitInto(Op& op, Val x, const Vals& sizes, int axis) {
   if (const auto numbers = Numbers(sizes)) {
+    const auto length = KnownSize(x, axis);
+    const int64_t sum = std::accumulate(numbers->begin(), numbers->end(), int64_t{0});
+    if (!op.Require(!length || sum == *length, "the parts are not as large as the whole")) return;
     return op.Return(Item::List(op.b.Split(x, axis, *numbers)));
   }
   Vals parts;
@@ -58,10 +62,16 @@ void SplitSize(Op& op) {
   SplitBy(op, x, op.IntVal("split_size"), op.Axis("dim", x));
 }
 
+// Pieces of those sizes: a sequence where the run tells how many there are.
 template <const char* kName>
 void SplitSizes(Op& op) {
   const Val x = op.Tensor("self");
-  SplitInto(op, x, op.IntVals(kName), op.Axis("dim", x));
+  const int axis = op.Axis("dim", x);
+  const Item sizes = op.Arg(kName);
+  if (sizes.is_val() && sizes.val.rank() == 1 && !sizes.val.numel()) {
+    return op.Return(Item(SplitToSequence(op.b, x, sizes.val, axis)));
+  }
+  SplitInto(op, x, op.IntVals(kName), axis);
 }
 
 constexpr char kSplitSize[] = "split_size";

@@ -59,6 +59,25 @@ def split_by_data(x: Tensor, sizes: Tensor):
     return parts[0] * 2, parts[1].size(0), len(parts), x
 
 
+def split_by_a_growing_list(x: Tensor, n: int):
+    sizes: List[int] = []
+    for i in range(n):
+        sizes.append(i + 1)
+    sizes.append(x.size(0) - n * (n + 1) // 2)
+    total = torch.zeros(2)
+    for part in x.split(sizes):
+        total = total * 2 + part.sum(0) * part.size(0)
+    last = torch.split(x, sizes)[-1]
+    return total, last, len(sizes), torch.stack([p.sum() for p in x.t().split_with_sizes(sizes, dim=-1)])
+
+
+def split_by_any_data(x: Tensor, sizes: Tensor):
+    lengths: List[int] = sizes.tolist()
+    lengths.append(x.size(0) - int(sizes.sum()))
+    parts = torch.split(x, lengths)
+    return parts[0] * 2, len(parts), torch.cat(parts[1:])
+
+
 def split_and_padded(x: Tensor, n: List[int]):
     padded: List[Tensor] = []
     for part in torch.split(x, n):
@@ -178,6 +197,10 @@ ROWS = [
          more=[[T("f32", 2, 6), [2, 3, 1]], [T("f32", 2, 6), [1, 1, 4]]], modes=SCRIPT),
     Case("split_by_data", split_by_data, [X, torch.tensor([3, 9])],
          more=[[X, torch.tensor([4, 8])], [X, torch.tensor([6, 6])]], modes=SCRIPT),
+    *[Case(f"split_by_a_growing_list_{n}", split_by_a_growing_list, [T("f32", 9, 2, N=0), n],
+           more=[[T("f32", 9, 2, N=0), m] for m in (0, 1, 2, 3)], since=11, modes=SCRIPT) for n in (1, 3)],
+    Case("split_by_any_data", split_by_any_data, [T("f32", 9, 2), T("i64", 2, low=2, high=3, K=0)],
+         second={"K": 4}, since=13, modes=SCRIPT),
     Case("split_and_padded", split_and_padded, [M, [3, 3]], more=[[M, [4, 2]], [M, [5, 1]]], modes=SCRIPT),
     *[Case(f"{fn.__name__}_{example}", fn, [ROW, held(example)], more=[[ROW, held(i)] for i in others],
            modes=SCRIPT)
