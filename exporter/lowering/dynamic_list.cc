@@ -74,6 +74,10 @@ Val EmptySequence(Builder& b, DType dtype) {
   return b.Op("SequenceEmpty", {}, {{"dtype", dtype}}, SequenceType(dtype));
 }
 
+Val SequenceAppend(Builder& b, Val sequence, Val element) {
+  return b.Op("SequenceInsert", {sequence, element}, {}, SequenceType(sequence.dtype()));
+}
+
 Val ConcatOf(Builder& b, Val sequence, int axis, bool new_axis,
              std::optional<Shape> shape = std::nullopt) {
   return b.Op("ConcatFromSequence", {sequence}, {{"axis", axis}, {"new_axis", new_axis ? 1 : 0}},
@@ -91,14 +95,45 @@ Val StackedOf(Builder& b, const Item& list, const ir::Type& type) {
   return b.Full(0, dtype, sizes);
 }
 
+// Whether the items have sizes that the list's type leaves open: ONNX's inference would take those of
+// the list that a loop begins with for the sizes of all that it may hold.
+bool KnowsMore(const Vals& elements, const ir::Type& type) {
+  const std::optional<Shape> shape = Lowering::TypeOf(type.elements.front()).shape;
+  return std::any_of(elements.begin(), elements.end(), [&](Val element) {
+    if (!element || !element.has_shape()) return false;
+    if (!shape || shape->size() != element.shape().size()) return true;
+    for (size_t i = 0; i < shape->size(); ++i) {
+      if (!(*shape)[i].is_number() && element.shape()[i].is_number()) return true;
+    }
+    return false;
+  });
+}
+
 Val SequenceOf(Builder& b, const Item& list, const ir::Type& type) {
   if (list.is_val()) return SplitToSequence(b, list.val, {}, 0);
   Vals elements;
   for (const Item& item : list.items) elements.push_back(item.val);
   const DType dtype =
       elements.empty() ? type.elements.front().TensorDType() : elements.front().dtype();
-  if (!elements.empty()) return b.Op("SequenceConstruct", elements, {}, SequenceType(dtype));
-  return EmptySequence(b, dtype);
+  if (!elements.empty() && !KnowsMore(elements, type)) {
+    return b.Op("SequenceConstruct", elements, {}, SequenceType(dtype));
+  }
+  Val sequence = EmptySequence(b, dtype);
+  for (const Val element : elements) sequence = SequenceAppend(b, sequence, element);
+  return sequence;
+}
+
+// Lists of numbers in a list of tensors, as these.
+Item NumbersAsTensors(Op& op, Item list, const ir::Type& element) {
+  using Kind = ir::Type::Kind;
+  for (Item& item : list.items) {
+    if (!element.is_tensor() || !item.is_list()) continue;
+    const Kind kind = element.dtype == DType::kInt64  ? Kind::kInt
+                      : element.dtype == DType::kBool ? Kind::kBool
+                                                      : Kind::kFloat;
+    item = DynamicList(op, item, ir::Type::List(ir::Type::Scalar(kind)));
+  }
+  return list;
 }
 
 // A list of known length of tuples or lists.
@@ -155,10 +190,6 @@ Val SequenceAt(Builder& b, Val sequence, Val index, const std::optional<Shape>& 
   return b.Op("SequenceAt", {sequence, index}, {}, {sequence.dtype(), shape});
 }
 
-Val SequenceAppend(Builder& b, Val sequence, Val element) {
-  return b.Op("SequenceInsert", {sequence, element}, {}, SequenceType(sequence.dtype()));
-}
-
 // The sequence with items of another at its end: those at `positions`, which must not be null.
 Val AppendAt(Builder& b, Val sequence, Val other, Val positions) {
   if (!sequence || !other || !positions) return {};
@@ -174,8 +205,9 @@ Val AppendAt(Builder& b, Val sequence, Val other, Val positions) {
 
 }  // namespace
 
-Item DynamicList(Op& op, const Item& list, const ir::Type& type) {
-  if (list.failed() || op.failed()) return {};
+Item DynamicList(Op& op, const Item& given, const ir::Type& type) {
+  if (given.failed() || op.failed()) return {};
+  const Item list = NumbersAsTensors(op, given, type.elements.front());
   if (list.kind == Item::Kind::kConstant) {
     return op.Fail("a value that must be a list is none");
   }

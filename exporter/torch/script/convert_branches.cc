@@ -213,7 +213,9 @@ ItemRef Converter::MergeLeaves(Merge* merge, const ItemRef& a, const ItemRef& b)
   merge->emitted->outputs.push_back(output);
   merge->a.block->results.push_back(a->content.leaf);
   merge->b.block->results.push_back(b->content.leaf);
-  return Given(output);
+  ItemRef merged = Given(output);
+  merged->held = a->held || b->held;
+  return merged;
 }
 
 ItemRef Converter::Filler(const JitNode* node, const ItemRef& like) {

@@ -30,6 +30,7 @@ ItemRef Converter::LoopParam(const ItemRef& initial, const ir::Type& seen, const
     attempt->head.params.push_back(param);
     attempt->carried.push_back(initial->content.leaf);
     whole = Given(param);
+    whole->held = initial->held;
   } else {
     whole = NewLike(*initial);
   }
@@ -160,7 +161,9 @@ ItemRef Converter::LoopOutput(const ItemRef& param, const LoopAttempt& attempt,
     // After no iteration it is the initial value, after some a result.
     ir::Value* output = graph_.NewValue(JoinTypes(param->value()->type, result_types[(*next)++]));
     emitted->outputs.push_back(output);
-    return Given(output);
+    ItemRef given = Given(output);
+    given->held = param->held;
+    return given;
   }
   ItemRef whole = NewLike(*param);
   for (const ItemRef& part : param->content.items) whole->content.items.push_back(output_of(part));

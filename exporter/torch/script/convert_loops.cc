@@ -195,12 +195,14 @@ bool Converter::TryLoop(const JitNode* node, const std::vector<int>& inside, int
   AddLoopParams(node, inside, plan, attempt);
   NoteParams(node, *attempt);
   const std::vector<int> outer = std::exchange(contexts_, inside);
+  const JitNode* const outer_loop = std::exchange(loop_, node);
   const auto set_slots = [&](const std::vector<ItemRef>& items) {
     for (size_t s = 0; s < items.size(); ++s) SetSlot(plan.slots[s], items[s]);
   };
   set_slots(attempt->slot_items);
   const auto restore = [&] {
     contexts_ = outer;
+    loop_ = outer_loop;
     set_slots(attempt->slot_initials);
   };
   Define(node->blocks()[0]->inputs()[0], Leaf(index));

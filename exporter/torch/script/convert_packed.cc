@@ -175,19 +175,26 @@ ItemRef Converter::PackedList(const JitNode* node, const ItemRef& list, const c1
 ItemRef Converter::Taken(const JitNode* node, ir::Value* value, const c10::TypePtr& type) {
   const ItemRef item = FromPacked(node, value, type);
   if (node->kind() == c10::aten::pop) Release(item);
+  NoteTaken(node, item, type);
   return item;
 }
 
+// A list of numbers is a copy, as the list holds another form of it.
+ItemRef Converter::ListFromPacked(const JitNode* node, ir::Value* value, const c10::TypePtr& type) {
+  if (!HoldsNumbers(type)) return Leaf(value);
+  const bool tensor = value->type.is_tensor();
+  ir::Node* list =
+      tensor ? Emit(node, "prim::tolist",
+                    {{"arg0", ir::Arg(value)}, {"arg1", int64_t{1}}, {"arg2", int64_t{0}}})
+             : Emit(node, "aten::list.t", {{"l", ir::Arg(value)}});
+  list->outputs.push_back(graph_.NewValue(tensor ? DeclaredType(type) : value->type));
+  ItemRef copy = Leaf(list->output());
+  copy->held = true;
+  return copy;
+}
+
 ItemRef Converter::FromPacked(const JitNode* node, ir::Value* value, const c10::TypePtr& type) {
-  if (type->kind() == c10::TypeKind::ListType) {
-    if (!value->type.is_tensor()) return Leaf(value);
-    ir::Node* list = Emit(node, "prim::tolist",
-                          {{"arg0", ir::Arg(value)}, {"arg1", int64_t{1}}, {"arg2", int64_t{0}}});
-    list->outputs.push_back(graph_.NewValue(DeclaredType(type)));
-    ItemRef copy = Leaf(list->output());
-    copy->held = true;
-    return copy;
-  }
+  if (type->kind() == c10::TypeKind::ListType) return ListFromPacked(node, value, type);
   if (!IsPacked(type)) return Unpacked(node, value, 0, {});
   if (type->kind() == c10::TypeKind::StringType) {
     return value->type.kind == ir::Type::Kind::kInt ? NewText(Leaf(value), {}) : Leaf(value);

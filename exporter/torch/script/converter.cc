@@ -144,7 +144,9 @@ void Converter::ConvertProgram() {
 bool Converter::ConvertBlock(const JitBlock* block) {
   for (const JitNode* node : block->nodes()) {
     const size_t first = block_->nodes.size();
+    written_takings_.clear();  // of attempts that were void
     if (ConvertNode(node)) return true;
+    PutBackWritten(node);
     NoteOrigins(node, first);
   }
   return false;
@@ -292,9 +294,7 @@ ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
     MakeValue(node, item);
   }
   if (item->is_list() && writes) MakeValue(node, item);
-  if (writes && At(node->input(index))->held) {
-    Fail(node, "writes to a list that stands in another whose length only the run tells");
-  }
+  if (writes && At(node->input(index))->held) NoteHeldWrite(node, *At(node->input(index)));
   if (index > 0 && At(node->input(0))->has_identity() && node->schema().is_mutable()) {
     const bool takes_parts = node->input(index)->type()->isSubtypeOf(*node->input(0)->type());
     RequireUnshared(node, takes_parts ? item->content.items : std::vector<ItemRef>{item}, {item});
@@ -322,6 +322,7 @@ void Converter::EmitOperator(const JitNode* node) {
     }
   }
   const std::string op = ListOperator(node, OpName(node));
+  if (schema->is_mutable() && HoldsPacked(node->input(0)->type())) ++list_changes_;
   if (!absl::StartsWith(op, "aten::") && !absl::StartsWith(op, "prim::")) {
     graph_.custom_schemas[op] = toString(*schema);
   }
@@ -585,9 +586,7 @@ void Converter::Define(const JitValue* value, ItemRef item) {
 }
 
 void Converter::Mutate(const ItemRef& item) {
-  if (item->held) {
-    Fail(current_, "writes to a dict or object that a list holds whose length only the run tells");
-  }
+  if (item->held) NoteHeldWrite(current_, *item);
   if (journals_.empty() || item->depth >= static_cast<int>(journals_.size())) return;
   auto& before = journals_.back().before;
   const bool known = std::any_of(before.begin(), before.end(),

@@ -339,6 +339,7 @@ class Converter {
                      const ir::Type& form);
   ItemRef Taken(const JitNode* node, ir::Value* value, const c10::TypePtr& type);
   ItemRef FromPacked(const JitNode* node, ir::Value* value, const c10::TypePtr& type);
+  ItemRef ListFromPacked(const JitNode* node, ir::Value* value, const c10::TypePtr& type);
   // An argument as the list takes it that the node changes or asks.
   ItemRef ForList(const JitNode* node, size_t index, const ItemRef& item);
   // The type of a result that the node takes out of a list.
@@ -346,6 +347,21 @@ class Converter {
   ir::Type TakenType(const JitValue* output, const ir::Type& list,
                      const std::vector<bool>& unknown, ir::Type seen);
   std::string ListOperator(const JitNode* node, std::string op) const;
+
+  // convert_taken.cc: writes to what was taken out of a list of unknown length.
+  struct Taking {
+    ItemRef list, item;
+    ir::Arg index;
+    c10::TypePtr type;     // of the item
+    const JitNode* loop;   // around it, of those that the graph has
+    int64_t list_changes;  // up to then
+  };
+  void NoteTaken(const JitNode* node, const ItemRef& item, const c10::TypePtr& type);
+  void NoteHeldWrite(const JitNode* node, const Item& item);
+  void RequireOneCopy(const JitNode* node, const ItemRef& item);
+  void PutBack(const JitNode* node, const Taking& taking);
+  // What the node wrote to.
+  void PutBackWritten(const JitNode* node);
 
   // convert_undecided.cc: arguments that an operator needs to be known, and that the run decides.
   std::optional<size_t> AxesFor(const JitNode* node);
@@ -491,6 +507,10 @@ class Converter {
     std::vector<ItemRef> items;  // of the list, then
   };
   std::unordered_map<const ir::Value*, PickedItem> picked_;
+  std::unordered_map<const Item*, std::shared_ptr<const Taking>> takings_;
+  std::vector<std::shared_ptr<const Taking>> written_takings_;
+  const JitNode* loop_ = nullptr;  // around the node, of those that the graph has
+  int64_t list_changes_ = 0;  // operators that wrote to lists of unknown length
   // The number in a 0-d tensor that prim::NumToTensor made.
   std::unordered_map<const ir::Value*, ItemRef> numbers_;
   std::map<const JitNode*, std::pair<std::string, ir::SourceLocation>> places_;

@@ -212,9 +212,25 @@ ir::Dim FitDim(const std::vector<Bindings>& runs, const std::vector<int64_t>& si
   return Dim::Unknown();
 }
 
+namespace {
+
+// Whether the tensor may be that of a list of numbers: the form of those that differ in length.
+bool IsTensorOf(const ir::Type& tensor, const ir::Type& list) {
+  if (!tensor.is_tensor() || !tensor.shape || tensor.shape->size() != 1) return false;
+  if (list.kind != Kind::kList && list.kind != Kind::kTuple) return false;
+  return std::all_of(list.elements.begin(), list.elements.end(), [&](const ir::Type& element) {
+    const bool unknown = list.kind == Kind::kList && element.kind == Kind::kUnknown;
+    return unknown || (element.is_number() && element.TensorDType() == tensor.dtype);
+  });
+}
+
+}  // namespace
+
 ir::Type JoinTypes(const ir::Type& a, const ir::Type& b) {
   if (a.kind == Kind::kUnknown) return b;
   if (b.kind == Kind::kUnknown) return a;
+  if (IsTensorOf(a, b)) return a;
+  if (IsTensorOf(b, a)) return b;
   if (a.kind == Kind::kTuple && b.kind == Kind::kList) return JoinTypes(b, a);
   if (a.kind == Kind::kList && b.kind == Kind::kTuple) {
     // Lists of a known length, in the one type by it.

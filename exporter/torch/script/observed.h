@@ -49,7 +49,7 @@ struct DimHints {
 ir::Dim FitDim(const std::vector<Bindings>& runs, const std::vector<int64_t>& sizes,
                const DimHints& hints);
 
-// Equal dims stay, others are unknown; types of different kinds join to kOptional (with None) or
+// Equal dims stay, others are unknown; a list of numbers is the tensor of them where the other is one; types of different kinds join to kOptional (with None) or
 // kUnknown.
 ir::Type JoinTypes(const ir::Type& a, const ir::Type& b);
 

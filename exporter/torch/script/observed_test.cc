@@ -93,5 +93,14 @@ TEST(JoinTypes, KeepsEqualDims) {
   EXPECT_EQ(JoinTypes(a, b).ToString(), "float32[N, ?]");
 }
 
+TEST(JoinTypes, ListsOfNumbersAmongTensorsAreTensors) {
+  const ir::Type tensor = ir::Type::Tensor(ir::DType::kInt64, ir::Shape{Dim::Unknown()});
+  const ir::Type number = ir::Type::Scalar(ir::Type::Kind::kInt);
+  EXPECT_EQ(JoinTypes(tensor, ir::Type::List(number)).ToString(), "int64[?]");
+  EXPECT_EQ(JoinTypes(ir::Type::Tuple({number, number}), tensor).ToString(), "int64[?]");
+  const ir::Type other = ir::Type::Scalar(ir::Type::Kind::kFloat);
+  EXPECT_EQ(JoinTypes(tensor, ir::Type::List(other)).kind, ir::Type::Kind::kUnknown);
+}
+
 }  // namespace
 }  // namespace rules_onnx::script

@@ -203,8 +203,94 @@ def ragged(x: Tensor, ones: Tensor):
     return padded, rows[-1]
 
 
+def beams(x: Tensor, ones: Tensor):
+    found: List[Tuple[List[int], float]] = [([0], 0.0)]
+    for i in range(int(ones.sum())):
+        more: List[Tuple[List[int], float]] = []
+        for words, score in found:
+            for word in range(2):
+                more.append((words + [word], score + float(x[i % x.size(0), word])))
+        found = more[:3]
+    best, highest = found[0]
+    for words, score in found:
+        if score > highest:
+            best, highest = words, score
+    return torch.tensor(best), highest, len(found)
+
+
+# ---------------------------------------------------------------- written to in their places
+
+
+class Place:
+    def __init__(self, corner: Tensor, score: float, label: str):
+        self.corner = corner
+        self.score = score
+        self.label = label
+
+
+torch.jit.script(Place)
+
+
+def objects_written(x: Tensor, ones: Tensor):
+    places: List[Place] = []
+    for i in range(int(ones.sum())):
+        places.append(Place(x + i, i * 0.5, "a"))
+    for i in range(len(places)):
+        places[i].corner = places[i].corner * 2
+        if i % 2 == 1:
+            places[i].label = "b"
+    for place in places:
+        place.score += 1.5
+        if place.label == "b":
+            place.score = place.score * 2
+    total = torch.zeros_like(x)
+    for place in places:
+        total = total * 2 + place.corner * place.score
+    return total, places[-1].score
+
+
+def dicts_written(x: Tensor, ones: Tensor):
+    found: List[Dict[str, Tensor]] = []
+    for i in range(int(ones.sum())):
+        found.append({"a": x + i, "b": x * i})
+    for i in range(1, len(found)):
+        found[i]["a"] = found[i - 1]["a"] + found[i]["b"]
+    found[0]["b"] = x
+    total = torch.zeros_like(x)
+    for each in found:
+        total = total * 2 + each["a"] * each["b"]
+    return total
+
+
+def grid(ones: Tensor):
+    n = int(ones.sum())
+    cells: List[List[int]] = []
+    for i in range(n):
+        cells.append([0] * (n + 1))
+    for i in range(n):
+        cells[i][0] = i
+        for j in range(1, n + 1):
+            cells[i][j] = cells[i - 1][j - 1] + max(cells[i - 1][j], cells[i][j - 1]) + 1
+    return torch.tensor(cells), cells[-1][-1]
+
+
+def grid_of_threes(ones: Tensor):
+    n = int(ones.sum())
+    cells: List[List[int]] = []
+    for i in range(n):
+        cells.append([0, 0, i])
+    for i in range(n):
+        for j in range(2):
+            cells[i][j] = cells[i][2] * j + 1
+    first = cells[0]
+    first[0] = 50
+    first[1] = first[0] + 1
+    return torch.tensor(cells), cells[-1][-1], first[1]
+
+
 PROGRAMS = ((dicts, 9), (best_of_dicts, 11), (dicts_of_numbers, 9), (stack_machine, 11), (dicts_of_lists, 9),
-            (copies_are_their_own, 9), (maybe_tensors, 13), (maybe_numbers, 11), (objects, 10), (words, 10), (ragged, 13))
+            (copies_are_their_own, 9), (maybe_tensors, 13), (maybe_numbers, 11), (objects, 10), (words, 10), (ragged, 13),
+            (beams, 13), (objects_written, 10), (dicts_written, 9))
 
 # The number that decides: example, and what it is in the second input set.
 NUMBERS = ((3, 1), (2, 5), (1, 4))
@@ -213,6 +299,8 @@ NUMBERS = ((3, 1), (2, 5), (1, 4))
 ROWS = [
     *[row for fn, since in PROGRAMS for row in counted(fn, NUMBERS, M, since=since)],
     *counted(maybe_of_one_size, NUMBERS, FIXED, since=10),
+    *counted(grid, NUMBERS, since=13),
+    *counted(grid_of_threes, NUMBERS),
     *counted(mixed, NUMBERS[:1], M),
     *counted(mixed, NUMBERS[1:2], M, since=13),
 ]
