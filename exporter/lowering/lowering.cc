@@ -283,21 +283,32 @@ void Lowering::AddWeights() {
   }
 }
 
-// Columns are outputs `name.*.0`, `name.*.1`, …, each with that part of all items.
+namespace {
+
+using NamedItems = std::vector<std::pair<std::string, Item>>;
+
+// What outputs carry of an item: columns are `name.*.0`, `name.*.1`, …, or `name.*.key` of dicts, each
+// with that part of all items.
+void AppendLeaves(const std::string& name, const Item& item, const ir::Type& type,
+                  NamedItems* leaves) {
+  const bool columns = item.kind == Item::Kind::kColumns;
+  if (!columns && !item.is_list()) return leaves->emplace_back(name, item), void();
+  const std::vector<std::string>& fields =
+      columns ? type.elements.front().field_names : type.field_names;
+  const char* joint = columns && !absl::StrContains(name, '*') ? ".*." : ".";
+  for (size_t i = 0; i < item.items.size(); ++i) {
+    const std::string part = i < fields.size() ? fields[i] : absl::StrCat(i);
+    const ir::Type inner = columns           ? ColumnType(type, i)
+                           : type.is_list()  ? type.elements.front()
+                           : i < type.elements.size() ? type.elements[i]
+                                                      : ir::Type();
+    AppendLeaves(absl::StrCat(name, joint, part), item.items[i], inner, leaves);
+  }
+}
+
+}  // namespace
+
 void Lowering::AddOutput(std::string name, const Item& item) {
-  if (item.kind == Item::Kind::kColumns) {
-    const bool inner = absl::StrContains(name, '*');
-    for (size_t i = 0; i < item.items.size(); ++i) {
-      AddOutput(absl::StrCat(name, inner ? "." : ".*.", i), item.items[i]);
-    }
-    return;
-  }
-  if (item.is_list()) {
-    for (size_t i = 0; i < item.items.size(); ++i) {
-      AddOutput(absl::StrCat(name, ".", i), item.items[i]);
-    }
-    return;
-  }
   if (item.failed() && !diagnostics_->has_errors()) {
     diagnostics_->Add({.id = "unsupported-value",
                        .message = absl::StrCat("output ", name, " depends on a result that ",
@@ -325,7 +336,9 @@ void Lowering::AddOutputs() {
       diagnostics_->Add({.id = "unsupported-value",
                          .message = absl::StrCat("output ", name, ": ", status.message())});
     }
-    AddOutput(name, results[i]);
+    NamedItems leaves;
+    AppendLeaves(name, results[i], arg.is_value() ? arg.value()->type : ir::Type(), &leaves);
+    for (auto& [output, leaf] : leaves) AddOutput(std::move(output), leaf);
   }
 }
 

@@ -77,6 +77,7 @@ class Case:
     tol      (rtol, atol); None: exact for integers, (1e-5, 1e-6) for float32, by dtype otherwise
     modes    None: all; else the names of those to run
     more     further inputs, of other numbers: the exported model is run at these as well
+    by_field the result holds lists of unknown length of tuples or dicts: an output for each field
     """
 
     name: str
@@ -88,6 +89,7 @@ class Case:
     modes: tuple[str, ...] | None = None
     dynamic_since: int = 0
     more: list[list[Any]] = dataclasses.field(default_factory=list)
+    by_field: bool = False
 
     def first_opset(self, mode: str) -> int:
         moves = mode in ("dynamic", "trace", "script") and self.is_dynamic()
@@ -159,6 +161,18 @@ def flatten(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [leaf for item in value.values() for leaf in flatten(item)]
     return [value]
+
+
+def by_field(value: Any) -> Any:
+    """Lists of tuples or dicts as a list for each of their fields."""
+    if isinstance(value, list) and value and isinstance(value[0], (tuple, dict)):
+        rows = [item.values() if isinstance(item, dict) else item for item in value]
+        return [by_field(list(column)) for column in zip(*rows, strict=True)]
+    if isinstance(value, (list, tuple)):
+        return [by_field(item) for item in value]
+    if isinstance(value, dict):
+        return [by_field(item) for item in value.values()]
+    return value
 
 
 def plain(value: Any) -> Any:

@@ -218,7 +218,7 @@ def check_model(case: Any, path: str, sets: list[Any]) -> tuple[str, str, str | 
 
 def input_sets(case: Any, mode: str) -> list[Any]:
     import torch
-    from case import as_module, flatten
+    from case import as_module, by_field, flatten
 
     moves = case.is_dynamic() and mode in MOVING
     sets = []
@@ -227,6 +227,8 @@ def input_sets(case: Any, mode: str) -> list[Any]:
         inputs = case.make_inputs(second, values)
         with torch.no_grad():
             result = as_module(case.fn)(*case.make_inputs(second, values))
+        if case.by_field:
+            result = by_field(result)
         sets.append((inputs, [leaf for leaf in flatten([result]) if leaf is not None and not isinstance(leaf, str)]))
     return sets
 

@@ -32,6 +32,26 @@ c10::TypePtr PartOf(const c10::TypePtr& type, size_t i) {
                                                : c10::TypePtr(c10::AnyType::get());
 }
 
+// Whether outputs carry what a list of unknown length holds, one for each part of it. `form`: the type
+// that it has there.
+bool HasColumns(const c10::TypePtr& type, const ir::Type& form) {
+  switch (type->kind()) {
+    case c10::TypeKind::OptionalType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::ClassType: return false;
+    case c10::TypeKind::ListType:
+      if (HoldsNumbers(type) && form.is_tensor()) return false;  // as many numbers as they are long
+      break;
+    case c10::TypeKind::DictType:
+    case c10::TypeKind::TupleType: break;
+    default: return true;
+  }
+  for (size_t i = 0; i < form.elements.size(); ++i) {
+    if (!HasColumns(PartOf(type, i), form.elements[i])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void Converter::DefineInputs() {
@@ -178,18 +198,21 @@ void Converter::FlattenOutput(const ItemRef& item, const Observed& seen, const s
   switch (item->kind()) {
     case Item::Kind::kLeaf: {
       const ir::Arg leaf = Ranked(item->content.leaf, seen, path);
-      if (const ir::Type form = TypeOfArg(leaf);
-          form.is_list() && HoldsPacked(type) &&
-          (form.elements[0].is_tensor() || !HoldsNumbers(PartOf(type, 0)))) {
+      if (const ir::Type form = TypeOfArg(leaf); form.is_list()) {
         const c10::TypePtr element = PartOf(type, 0);
-        if (element->kind() == c10::TypeKind::StringType) {
-          graph_.dropped_outputs.push_back({path, "str"});
+        const c10::TypeKind kind = element->kind();
+        if (kind == c10::TypeKind::StringType || kind == c10::TypeKind::ClassType) {
+          const bool text = kind == c10::TypeKind::StringType;
+          graph_.dropped_outputs.push_back({path, text ? "str" : "objects"});
           return;
         }
-        throw ConvertError{absl::UnimplementedError(
-            absl::StrCat("output ", path, " is a list of ", element->repr_str(),
-                         " whose length the inputs "
-                         "decide, which no output of an ONNX model holds"))};
+        if (!HasColumns(element, form.elements[0])) {
+          throw ConvertError{absl::UnimplementedError(
+              absl::StrCat("output ", path, " is a list of ", element->repr_str(),
+                           " whose length the inputs decide: no output of an ONNX model holds such a "
+                           "list of what may be None, of strings, objects or lists that differ in "
+                           "length"))};
+        }
       }
       if (leaf.is_none() || HoldsText(TypeOfArg(leaf))) {
         graph_.dropped_outputs.push_back({path, leaf.is_none() ? "None" : "str"});

@@ -1,6 +1,7 @@
 """Dicts, objects, strings and values that may be None, in lists whose length the
 inputs decide (exporter/torch, convert_packed)."""
 
+import dataclasses
 from typing import Dict, List, Optional, Tuple
 
 import torch
@@ -288,6 +289,23 @@ def grid_of_threes(ones: Tensor):
     return torch.tensor(cells), cells[-1][-1], first[1]
 
 
+# ---------------------------------------------------------------- outputs
+
+
+def given_dicts(x: Tensor, ones: Tensor):
+    found: List[Dict[str, Tensor]] = []
+    for i in range(int(ones.sum())):
+        found.append({"rows": x + i, "first": x[0] * i})
+    return found, len(found)
+
+
+def given_pairs(x: Tensor, ones: Tensor):
+    found: List[Tuple[Tensor, Dict[str, float], int]] = []
+    for i in range(int(ones.sum())):
+        found.append((x[i % 4:], {"half": i * 0.5, "double": i * 2.0}, i))
+    return {"found": found}
+
+
 PROGRAMS = ((dicts, 9), (best_of_dicts, 11), (dicts_of_numbers, 9), (stack_machine, 11), (dicts_of_lists, 9),
             (copies_are_their_own, 9), (maybe_tensors, 13), (maybe_numbers, 11), (objects, 10), (words, 10), (ragged, 13),
             (beams, 13), (objects_written, 10), (dicts_written, 9))
@@ -301,6 +319,8 @@ ROWS = [
     *counted(maybe_of_one_size, NUMBERS, FIXED, since=10),
     *counted(grid, NUMBERS, since=13),
     *counted(grid_of_threes, NUMBERS),
+    *[dataclasses.replace(row, by_field=True) for fn, since in ((given_dicts, 11), (given_pairs, 13))
+      for row in counted(fn, NUMBERS, M, since=since)],
     *counted(mixed, NUMBERS[:1], M),
     *counted(mixed, NUMBERS[1:2], M, since=13),
 ]
