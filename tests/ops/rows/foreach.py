@@ -1,4 +1,4 @@
-"""Operators on each tensor of a list (exporter/passes/foreach.cc)."""
+"""Operators on each tensor of a list (`torch._foreach_*`), which passes expand."""
 
 from typing import List
 
