@@ -14,8 +14,12 @@ using Kind = ir::Type::Kind;
 
 bool IsKindOfNumber(Kind kind) { return kind == Kind::kInt || kind == Kind::kFloat; }
 
-// A value of that type, of no matter which size.
-std::optional<c10::IValue> SampleOf(const ir::Type& type) {
+// A value of the item's type, of no matter which size.
+std::optional<c10::IValue> SampleOf(const Item& item) {
+  const ir::Type type = TypeOfItem(item);
+  if (item.is_list() && type.elements[0].kind == Kind::kInt) {
+    return c10::IValue(std::vector<int64_t>(item.content.items.size(), 1));
+  }
   switch (type.kind) {
     case Kind::kInt: return c10::IValue(int64_t{1});
     case Kind::kFloat: return c10::IValue(1.0);
@@ -61,11 +65,12 @@ void Converter::TypeByArguments(const JitNode* node, const JitValue* output, ir:
   const auto open = [](const JitValue* value) { return IsOpen(value->type()); };
   const bool follows =
       open(output) || (type->is_tensor() &&
-                       std::any_of(node->inputs().begin(), node->inputs().end(), open));
+                       (type->dtype == ir::DType::kUndefined ||
+                        std::any_of(node->inputs().begin(), node->inputs().end(), open)));
   if (op == nullptr || node->outputs().size() != 1 || !follows) return;
   std::vector<c10::IValue> samples;
   for (const JitValue* input : node->inputs()) {
-    const auto sample = SampleOf(TypeOfItem(*At(input)));
+    const auto sample = SampleOf(*At(input));
     if (!sample) return;
     samples.push_back(*sample);
   }

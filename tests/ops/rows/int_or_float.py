@@ -73,6 +73,11 @@ def of_ints_in_a_branch(x: Tensor, k: int):
     return y.to(torch.int64)
 
 
+def filled(x: Tensor, c: bool):
+    n = x.sum().item() if c else x.size(0)
+    return torch.full([2], float(n)), x / n, x.new_full([2], n).float()
+
+
 def none_int_or_float(x: Tensor, c: bool):
     n: Optional[Union[int, float]] = None
     if c:
@@ -102,7 +107,7 @@ COUNTS = (0, 1, 2, 3, 4, 5, 6)
 
 ROWS = [
     *[Case(f"{fn.__name__}_{c}", fn, [x, c], more=[[x, not c]], modes=SCRIPT)
-      for fn, x in ((of_a_branch, X), (of_ints, I), (none_int_or_float, X)) for c in (True, False)],
+      for fn, x in ((of_a_branch, X), (of_ints, I), (none_int_or_float, X), (filled, X)) for c in (True, False)],
     *[Case(f"{fn.__name__}_{k}", fn, [x, k], more=[[x, other] for other in COUNTS], modes=SCRIPT)
       for fn, x in ((of_two_branches, X), (asked, X), (of_ints_in_a_branch, I), (in_a_tuple, X))
       for k in (0, 3)],
