@@ -811,7 +811,7 @@ def view_of_what_another_name_carries(x: Tensor, n: Tensor):
     return s
 
 
-@case((torch.randn(3, 3), torch.tensor(3)), forms=SCRIPT, refused="under two names")
+@case((torch.randn(3, 3), torch.tensor(3)), forms=SCRIPT)
 def view_of_what_is_carried_as_well(x: Tensor, n: Tensor):
     a, b, s = x.clone(), x * 0, torch.zeros_like(x)
     for i in range(int(n)):
@@ -823,7 +823,7 @@ def view_of_what_is_carried_as_well(x: Tensor, n: Tensor):
     return s
 
 
-@case((torch.randn(3, 3), torch.tensor(3)), forms=SCRIPT, refused="under two names")
+@case((torch.randn(3, 3), torch.tensor(3)), forms=SCRIPT)
 def view_of_one_of_several(x: Tensor, n: Tensor):
     a, b, s = x.clone(), x * 0, torch.zeros_like(x)
     for i in range(int(n)):
