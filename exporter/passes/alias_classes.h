@@ -52,8 +52,8 @@ class AliasClasses {
   std::vector<Source> Sources(const ir::Arg& value,
                               const std::function<bool(const ir::Value*)>& is_source) const;
 
-  // The value, from before `loop`, is used in it or after it, or by an earlier line that a loop around it comes back to;
-  // but for its being what the loop carries first at `slot`.
+  // The value, from before `loop`, is used in it or after it, or by an earlier line that a loop
+  // around it comes back to; but for its being what the loop carries first at `slot`.
   bool IsUsedFrom(const ir::Node& loop, const ir::Value* value, size_t slot) const;
 
   // The operator makes items leave a list or dict, or change their places.

@@ -13,8 +13,8 @@ namespace rules_onnx::passes {
 // lists are known item by item where the program order says so, else they become values of
 // prim::ListAppend and its like (ir/graph.h); a tensor that lies in one of these alone is a view of
 // it. What a branch or a loop writes outside itself becomes an output of the prim::If, a carried
-// value of the prim::Loop; flags say which tensor a name stands for where the run decides that, and numbers which elements of
-// it.
+// value of the prim::Loop; flags say which tensor a name stands for where the run decides that, and
+// numbers which elements of it.
 //
 // Linear in the graph, but for views: each is derived at most once for each write to its tensor.
 //

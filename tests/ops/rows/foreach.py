@@ -1,7 +1,5 @@
 """Operators on each tensor of a list (`torch._foreach_*`), which passes expand."""
 
-from typing import List
-
 import torch
 from torch import Tensor
 
@@ -14,8 +12,7 @@ INTS = T("i64", 2, 3, low=-5, high=5)
 
 
 def unary(name):
-    return Case(name, lambda x, y: getattr(torch, f"_foreach_{name}")([x, y]), [POSITIVE, T("f32", 5, low=0.5, high=2)],
-                since=9)
+    return Case(name, lambda x, y: getattr(torch, f"_foreach_{name}")([x, y]), [POSITIVE, T("f32", 5, low=0.5, high=2)])
 
 
 def unary_in_place(name):
@@ -23,7 +20,7 @@ def unary_in_place(name):
         a = [x.clone(), y.clone()]
         getattr(torch, f"_foreach_{name}_")(a)
         return a[0], a[1]
-    return Case(f"{name}_", fn, [POSITIVE, T("f32", 5, low=0.5, high=2)], modes=("export", "dynamic", "trace"), since=9)
+    return Case(f"{name}_", fn, [POSITIVE, T("f32", 5, low=0.5, high=2)], modes=("export", "dynamic", "trace"))
 
 
 def in_place(x: Tensor, y: Tensor):
@@ -87,12 +84,15 @@ def of_integers(n: Tensor):
     return torch._foreach_add([n, n * 2], 1.5), torch._foreach_abs([n]), torch._foreach_sqrt([n.abs()])
 
 
-PROGRAMS = ((in_place, 9), (through_views, 9), (one_tensor_twice, 9), (results, 9), (clamps, 9), (combined, 9), (powers, 9))
+PROGRAMS = (in_place, through_views, one_tensor_twice, combined)
+LISTS = (results, clamps, powers)  # which the tracer does not take into such an operator
 
 ROWS = [
-    *[unary(name) for name in ("abs", "exp", "log", "neg", "sqrt", "rsqrt", "reciprocal", "sigmoid", "tanh", "floor", "sign")],
+    *[unary(name) for name in ("abs", "exp", "log", "neg", "sqrt", "rsqrt", "reciprocal", "sigmoid", "tanh", "floor",
+                               "sign")],
     *[unary_in_place(name) for name in ("exp", "neg", "sqrt", "zero")],
-    *[Case(fn.__name__, fn, [X, Y], since=since) for fn, since in PROGRAMS],
-    Case("in_a_loop", in_a_loop, [T("f32", 4, 3), Y], since=9),
+    *[Case(fn.__name__, fn, [X, Y]) for fn in PROGRAMS],
+    *[Case(fn.__name__, fn, [X, Y], modes=("export", "dynamic", "script")) for fn in LISTS],
+    Case("in_a_loop", in_a_loop, [T("f32", 4, 3), Y]),
     Case("of_integers", of_integers, [INTS]),
 ]

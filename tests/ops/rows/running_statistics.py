@@ -1,6 +1,5 @@
 """Running statistics that normalization in training moves, and that are read later (exporter/passes)."""
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -8,6 +7,7 @@ from case import Case, T
 
 IMAGES = T("f32", 4, 3, 5, 6, N=0, H=2)
 LINES = T("f32", 4, 3, 7, N=0, L=2)
+MODES = ("export", "dynamic", "trace", "script")
 MEAN, VARIANCE = T("f32", 3), T("f32", 3, low=0.5, high=2)
 
 
