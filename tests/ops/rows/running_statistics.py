@@ -7,7 +7,6 @@ from case import Case, T
 
 IMAGES = T("f32", 4, 3, 5, 6, N=0, H=2)
 LINES = T("f32", 4, 3, 7, N=0, L=2)
-MODES = ("export", "dynamic", "trace", "script")
 MEAN, VARIANCE = T("f32", 3), T("f32", 3, low=0.5, high=2)
 
 
