@@ -86,6 +86,8 @@ class Eliminator {
   static std::string Key(const ir::Node& node) {
     std::string key = absl::StrCat(node.op, "(", node.outputs.size(), ")");
     for (const ir::NamedArg& arg : node.args) AppendArg(arg.value, &key);
+    // What an empty list may hold is said by its type alone.
+    if (node.op == "prim::ListConstruct") absl::StrAppend(&key, node.output()->type.ToString());
     return key;
   }
 

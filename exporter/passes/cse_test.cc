@@ -36,6 +36,17 @@ output y2 = %8
 )");
 }
 
+TEST(CseTest, EmptyListsOfDifferentItemsStay) {
+  Program p;
+  const std::vector<ir::NamedArg> empty = {{"items", ir::Arg::List{}}};
+  for (const char* type : {"list[int]", "list[float]"}) {
+    p.Output(p.Add("prim::ListConstruct", empty, {type})->output());
+  }
+  EXPECT_FALSE(Cse(p.context()));
+  p.Output(p.Add("prim::ListConstruct", empty, {"list[int]"})->output());
+  EXPECT_TRUE(Cse(p.context()));
+}
+
 TEST(CseTest, RandomAndDifferentNodesStay) {
   Program p;
   ir::Value* x = p.Input("x", "float32[2]");

@@ -379,7 +379,7 @@ def dict_of_a_dynamic_list_written(x: Tensor, n: int):
     return found[0]["a"]
 
 
-@case((X, 2), forms=SCRIPT, refused="that stands in another whose length only the run tells")
+@case((X, 2), forms=SCRIPT)
 def list_of_a_ragged_list_written(x: Tensor, n: int):
     rows: List[List[int]] = []
     for i in range(n):

@@ -47,6 +47,17 @@ bool IsUninitialized(const std::string& op) {
          op == "aten::empty_permuted" || op == "aten::new_empty" || op == "aten::new_empty_strided";
 }
 
+// Of a list of numbers; null for others, whose items tell.
+c10::TypePtr ListTypeOf(const ir::Type& type) {
+  if (!type.is_list() || type.elements.empty()) return nullptr;
+  switch (type.elements.front().kind) {
+    case ir::Type::Kind::kInt: return c10::ListType::ofInts();
+    case ir::Type::Kind::kFloat: return c10::ListType::ofFloats();
+    case ir::Type::Kind::kBool: return c10::ListType::ofBools();
+    default: return nullptr;
+  }
+}
+
 class Run {
  public:
   explicit Run(const Observer& observer) : observer_(observer) {}
@@ -139,6 +150,9 @@ class Run {
     if (node.op == "prim::Loop") return RunLoop(node);
     if (node.op == "prim::Scan") return RunScan(node);
     if (node.op == "prim::Constant") return {Get(*node.Find("value"), nullptr)};
+    if (node.op == "prim::ListConstruct") {
+      return {Get(*node.Find("items"), ListTypeOf(node.output()->type))};
+    }
     std::vector<IValue> inputs;
     for (const ir::NamedArg& arg : node.args) inputs.push_back(Get(arg.value, nullptr));
     if (auto outputs = RunListOperator(node.op, inputs)) return *std::move(outputs);
@@ -209,7 +223,8 @@ class Run {
       for (size_t i = named; i < node.args.size(); ++i) {
         stack.push_back(Get(node.args[i].value, nullptr));
       }
-      stack.emplace_back(static_cast<int64_t>(stack.size()));
+      // prim::tolist says that it takes any number of arguments, and takes three.
+      if (node.op != "prim::tolist") stack.emplace_back(static_cast<int64_t>(stack.size()));
     }
     op->getOperation(nullptr)(stack);
     if (IsUninitialized(name.name)) stack.back().toTensor().zero_();

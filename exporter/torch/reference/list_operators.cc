@@ -35,7 +35,6 @@ Values::iterator Place(Values* items, const IValue& index, bool end) {
 }  // namespace
 
 std::optional<Values> RunListOperator(const std::string& op, const Values& inputs) {
-  if (op == "prim::ListConstruct") return Values{inputs[0]};
   if (op == "prim::TupleConstruct") {
     return Values{c10::ivalue::Tuple::create(Items(inputs[0]))};
   }

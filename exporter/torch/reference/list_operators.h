@@ -10,7 +10,7 @@
 
 namespace rules_onnx::reference {
 
-// The results of `prim::ListConstruct` and the like on inputs in the order of the node's
+// The results of `prim::ListAppend` and the like on inputs in the order of the node's
 // arguments; nullopt for any other operator.
 std::optional<std::vector<c10::IValue>> RunListOperator(const std::string& op,
                                                         const std::vector<c10::IValue>& inputs);
