@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "exporter/torch/script/converter.h"
 #include "exporter/torch/script/operator_call.h"
 #include "exporter/torch/values/tensors.h"
@@ -14,9 +17,18 @@ using Kind = ir::Type::Kind;
 
 bool IsKindOfNumber(Kind kind) { return kind == Kind::kInt || kind == Kind::kFloat; }
 
+// A constant that says what the operator gives: a dtype's number or an axis, but no size.
+bool IsSelector(const Item& item) {
+  constexpr int64_t kLargest = 64;
+  if (!item.is_leaf() || !item.content.leaf.is_int()) return false;
+  return std::abs(item.content.leaf.as_int()) <= kLargest;
+}
+
 // A value of the item's type, of no matter which size.
 std::optional<c10::IValue> SampleOf(const Item& item) {
   const ir::Type type = TypeOfItem(item);
+  if (IsSelector(item)) return c10::IValue(item.content.leaf.as_int());
+  if (item.is_leaf() && item.content.leaf.is_bool()) return item.content.leaf.as_bool();
   if (item.is_list() && type.elements[0].kind == Kind::kInt) {
     return c10::IValue(std::vector<int64_t>(item.content.items.size(), 1));
   }

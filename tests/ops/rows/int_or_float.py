@@ -105,7 +105,16 @@ def given(x: Tensor, n: Union[int, float], c: bool):
 
 COUNTS = (0, 1, 2, 3, 4, 5, 6)
 
+def numbers_of_a_dtype(x: Tensor, end: Tensor):
+    up = torch.arange(end, dtype=torch.int64)
+    steps = torch.arange(x.size(0), end, 1.5, dtype=torch.int32)
+    full = torch.full((2, 3), end, dtype=torch.float64)
+    return up, steps, full, torch.full_like(x, end, dtype=torch.int64), torch.full((2,), end, dtype=torch.uint8)
+
+
 ROWS = [
+    Case("numbers_of_a_dtype", numbers_of_a_dtype, [X, torch.tensor(8.5)], more=[[X, torch.tensor(5.0)]], modes=SCRIPT),
+    Case("numbers_of_a_dtype_int", numbers_of_a_dtype, [X, torch.tensor(8)], more=[[X, torch.tensor(5)]], modes=SCRIPT),
     *[Case(f"{fn.__name__}_{c}", fn, [x, c], more=[[x, not c]], modes=SCRIPT)
       for fn, x in ((of_a_branch, X), (of_ints, I), (none_int_or_float, X), (filled, X)) for c in (True, False)],
     *[Case(f"{fn.__name__}_{k}", fn, [x, k], more=[[x, other] for other in COUNTS], modes=SCRIPT)
