@@ -440,6 +440,12 @@ def reshaped_to_the_example(x: Tensor):
     return x.reshape(4, -1) + 1
 
 
+@case((torch.randn(3, 4, 2, 5), torch.tensor([-1, -2]), torch.tensor([[0], [1]])), {"1": {"0": "K"}}, forms=TRACE,
+      refused="axis K is frozen at 2")
+def beside_indices_of_a_fixed_number(x: Tensor, i: Tensor, t: Tensor):
+    return x[:, i, t, [0, 1]]
+
+
 @case((X,), {"0": {"0": "N"}}, forms=TRACE, refused="aten::view")
 def frozen(x):
     return x.view(4, -1).view(4, 3)

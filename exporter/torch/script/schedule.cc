@@ -92,8 +92,9 @@ bool HoldsConstant(const torch::jit::Node* node) {
         if (input->node()->kind() != c10::prim::ListConstruct) return false;
         const auto items = input->node()->inputs();
         return std::any_of(items.begin(), items.end(), [](const torch::jit::Value* item) {
-          const auto number = torch::jit::constant_as<int64_t>(item);
-          return number ? *number != 1 && *number != -1 : IsFixed(item);
+          const auto constant = torch::jit::toIValue(item);
+          if (!constant || constant->isTensor()) return IsFixed(item);
+          return constant->isInt() && constant->toInt() != 1 && constant->toInt() != -1;
         });
       });
 }
