@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -54,6 +55,21 @@ std::vector<Areas> SharedStorages(const Context& context) {
     if (areas.size() > 1) shared.push_back(std::move(areas));
   }
   return shared;
+}
+
+// Areas whose ranges of bytes meet, directly or by way of others: those of the same storage that may
+// have elements in common.
+std::vector<Areas> MeetingRanges(Areas areas) {
+  std::stable_sort(areas.begin(), areas.end(),
+                   [](const Area& a, const Area& b) { return a.begin() < b.begin(); });
+  std::vector<Areas> meeting;
+  int64_t end = std::numeric_limits<int64_t>::min();
+  for (Area& area : areas) {
+    if (area.begin() >= end) meeting.emplace_back();
+    end = std::max(end, area.end());
+    meeting.back().push_back(std::move(area));
+  }
+  return meeting;
 }
 
 // Calls `visit` with the offset of each element, in elements of the storage.
@@ -152,14 +168,19 @@ void MakeViews(const Area& whole, const Areas& areas, Emitter* emitter, Replacem
 }  // namespace
 
 void ViewOverlappingWeights(Context* context) {
-  const std::vector<Areas> storages = SharedStorages(*context);
-  if (storages.empty()) return;
+  std::vector<Areas> ranges;
+  for (Areas& storage : SharedStorages(*context)) {
+    for (Areas& range : MeetingRanges(std::move(storage))) {
+      if (range.size() > 1) ranges.push_back(std::move(range));
+    }
+  }
+  if (ranges.empty()) return;
   const AliasClasses classes(*context->graph, context->schemas);
   NodeList made;
   Replacements views;
-  for (const Areas& storage : storages) {
-    if (!IsAnyWritten(storage, classes)) continue;
-    for (const Areas& areas : Overlapping(storage)) {
+  for (const Areas& range : ranges) {
+    if (!IsAnyWritten(range, classes)) continue;
+    for (const Areas& areas : Overlapping(range)) {
       const ir::Node* writer = WriterOf(areas, *context, classes);
       if (writer == nullptr) continue;
       if (const Area* whole = WholeOf(areas)) {
