@@ -78,8 +78,14 @@ __int128 EndOfView(const Payload& payload) {
   return (last + 1) * static_cast<__int128>(ir::ElementSize(payload.dtype));
 }
 
+// Its elements can be counted, and none lies before the start of the storage.
 bool IsCountable(const Payload& payload) {
   constexpr __int128 kMax = INT64_MAX;
+  const auto is_negative = [](int64_t number) { return number < 0; };
+  if (payload.storage_offset < 0 ||
+      std::any_of(payload.strides.begin(), payload.strides.end(), is_negative)) {
+    return false;
+  }
   __int128 bytes = ir::ElementSize(payload.dtype);
   for (const int64_t size : payload.sizes) {
     bytes *= size;
