@@ -42,7 +42,8 @@ size_t EndOfString(absl::string_view text, size_t at) {
   return std::min(at + 1, text.size());
 }
 
-// The text with int64's largest and smallest in place of integers beyond: Python's have no bounds.
+// The text with int64's largest and smallest in place of integers that not even 64 bits without a sign
+// hold: Python's have no bounds.
 std::string ClampIntegers(absl::string_view text) {
   constexpr absl::string_view kInNumbers = "0123456789.eE+-";
   std::string clamped;
@@ -53,8 +54,10 @@ std::string ClampIntegers(absl::string_view text) {
     const absl::string_view token = text.substr(at, end - at);
     const bool negative = at > 0 && text[at - 1] == '-';
     int64_t value;
+    uint64_t magnitude;
     if (std::all_of(token.begin(), token.end(), IsDigit) &&
-        !absl::SimpleAtoi(absl::StrCat(negative ? "-" : "", token), &value)) {
+        !absl::SimpleAtoi(absl::StrCat(negative ? "-" : "", token), &value) &&
+        (negative || !absl::SimpleAtoi(token, &magnitude))) {
       absl::StrAppend(&clamped, negative ? "9223372036854775808" : "9223372036854775807");
     } else {
       absl::StrAppend(&clamped, token);
@@ -148,8 +151,7 @@ std::string Json::String() const {
 int64_t Json::Int() const {
   int64_t value = 0;
   if (element_.get(value) == simdjson::SUCCESS) return value;
-  if (element_.is_uint64()) return std::numeric_limits<int64_t>::max();
-  Expected("an integer");
+  Expected("an integer of 64 bits");
   return 0;
 }
 

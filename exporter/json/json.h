@@ -35,7 +35,7 @@ class Json {
   void ForEachMember(absl::FunctionRef<void(absl::string_view key, const Json& value)> visit) const;
 
   std::string String() const;
-  // The nearest where it is an integer that int64 does not hold.
+  // The nearest where it is an integer that 64 bits do not hold at all; one beyond int64 is an error.
   int64_t Int() const;
   bool Bool() const;
   // Also "Infinity", "-Infinity" and "NaN", which torch writes as strings.

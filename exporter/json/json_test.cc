@@ -71,7 +71,7 @@ TEST(JsonTest, WrongContainers) {
 // Python's integers have no bounds, and torch writes such for sizes without one.
 TEST(JsonTest, IntegersBeyondInt64) {
   const JsonDocument document =
-      Parse(R"(["a\\\"9", 36893488147419103224, -36893488147419103224, 18446744073709551615,
+      Parse(R"(["a\\\"9", 36893488147419103224, -36893488147419103224, 9223372036854775807,
                0.36893488147419103224, 36893488147419103224.5e-1, -9223372036854775808])");
   std::vector<Json> items;
   document.root().ForEachItem([&](const Json& item) { items.push_back(item); });
@@ -84,6 +84,14 @@ TEST(JsonTest, IntegersBeyondInt64) {
   EXPECT_DOUBLE_EQ(items[5].Double(), 3689348814741910322.45);
   EXPECT_EQ(items[6].Int(), std::numeric_limits<int64_t>::min());
   EXPECT_TRUE(document.status().ok());
+}
+
+TEST(JsonTest, IntegersThatOnlyFitWithoutASignAreErrors) {
+  for (const char* text : {"[18446744073709551615]", "[18446744073709551615, 36893488147419103224]"}) {
+    const JsonDocument document = Parse(text);
+    document.root().ForEachItem([](const Json& item) { item.Int(); });
+    EXPECT_EQ(Message(document), "m.json: [0]: expected an integer of 64 bits, found a number");
+  }
 }
 
 TEST(JsonTest, NoJson) {
