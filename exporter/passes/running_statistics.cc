@@ -1,6 +1,7 @@
 #include "exporter/passes/running_statistics.h"
 
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -10,17 +11,37 @@
 namespace rules_onnx::passes {
 namespace {
 
-using Uses = std::unordered_map<const ir::Value*, int>;
+// Weights that a node may change unseen: nothing else reads them, nor shows their memory.
+class OwnWeights {
+ public:
+  explicit OwnWeights(const Context& context) : uses_(CountUses(*context.graph)) {
+    std::unordered_map<int, int> storages;
+    for (const WeightMemory& memory : context.weight_memory) ++storages[memory.storage];
+    for (size_t i = 0; i < context.graph->weights.size(); ++i) {
+      const bool shared = i < context.weight_memory.size() &&
+                          storages.at(context.weight_memory[i].storage) > 1;
+      if (!shared) weights_.insert(context.graph->weights[i].value);
+    }
+  }
+
+  bool Holds(const ir::Arg& arg) const {
+    return weights_.contains(arg.value()) && uses_.at(arg.value()) == 1;
+  }
+
+ private:
+  std::unordered_map<const ir::Value*, int> uses_;
+  std::unordered_set<const ir::Value*> weights_;
+};
 
 // The node moves statistics that something else may read too.
 bool ChangesSharedState(const ir::Node& node, absl::string_view training, bool always,
-                        const Uses& uses) {
+                        const OwnWeights& own) {
   const ir::Arg* moves = node.Find(training);
   if (moves == nullptr || !moves->is_bool() || !moves->as_bool()) return false;
   const ir::Arg* mean = node.Find("running_mean");
   const ir::Arg* variance = node.Find("running_var");
   return mean->is_value() && variance->is_value() &&
-         (always || uses.at(mean->value()) > 1 || uses.at(variance->value()) > 1);
+         (always || !own.Holds(*mean) || !own.Holds(*variance));
 }
 
 void StateBatchNorm(ir::Node* node, Emitter* emitter, Replacements* replacements) {
@@ -29,11 +50,16 @@ void StateBatchNorm(ir::Node* node, Emitter* emitter, Replacements* replacements
                            "momentum", "eps"}) {
     args.push_back({name, *node->Find(name)});
   }
+  // aten::native_batch_norm gives the batch's statistics as well.
   const ir::Type& type = node->Find("running_mean")->value()->type;
-  const ir::Node* stated = emitter->EmitNode("aten::_native_batch_norm_legit", std::move(args),
-                                             {node->output()->type, type, type});
-  stated->output()->name = node->output()->name;
-  replacements->Set(node->output(), stated->output());
+  std::vector<ir::Type> types(3, type);
+  for (size_t i = 0; i < node->outputs.size(); ++i) types[i] = node->outputs[i]->type;
+  const ir::Node* stated =
+      emitter->EmitNode("aten::_native_batch_norm_legit", std::move(args), std::move(types));
+  for (size_t i = 0; i < node->outputs.size(); ++i) {
+    stated->outputs[i]->name = node->outputs[i]->name;
+    replacements->Set(node->outputs[i], stated->outputs[i]);
+  }
 }
 
 // `running` moves to the mean over the batch of what each instance has, a part of the way.
@@ -75,16 +101,17 @@ bool StateInstanceNorm(ir::Node* node, Emitter* emitter) {
 }  // namespace
 
 void StateRunningStatistics(Context* context) {
-  const Uses uses = CountUses(*context->graph);
+  const OwnWeights own(*context);
   const bool always = context->state_outputs;
   RewriteGraph(context, [&](ir::Node* node, Emitter* emitter, Replacements* replacements) {
-    if (node->base_op() == "aten::batch_norm" &&
-        ChangesSharedState(*node, "training", always, uses)) {
+    const bool is_batch_norm =
+        node->base_op() == "aten::batch_norm" || node->base_op() == "aten::native_batch_norm";
+    if (is_batch_norm && ChangesSharedState(*node, "training", always, own)) {
       StateBatchNorm(node, emitter, replacements);
       return Action::kDrop;
     }
     if (node->base_op() == "aten::instance_norm" &&
-        ChangesSharedState(*node, "use_input_stats", always, uses)) {
+        ChangesSharedState(*node, "use_input_stats", always, own)) {
       if (!StateInstanceNorm(node, emitter)) {
         context->Report(diagnostics::Severity::kError, "write-not-expressible", *node,
                         "its running statistics, which it changes, are asked for elsewhere, and the "

@@ -1,5 +1,6 @@
 """Running statistics that normalization in training moves, and that are read later (exporter/passes)."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -35,6 +36,18 @@ def twice(x: Tensor, mean: Tensor, variance: Tensor):
     return z, m, v
 
 
+def of_parts(x: Tensor, mean: Tensor, variance: Tensor):
+    both = torch.stack([mean, variance])
+    y = F.batch_norm(x, both[0], both[1], training=True, momentum=0.3)
+    return F.batch_norm(y, both[0], both[1]), both * 1
+
+
+def natively(x: Tensor, mean: Tensor, variance: Tensor):
+    m, v = mean.clone(), variance.clone()
+    y, of_batch, _ = torch.native_batch_norm(x, None, None, m, v, True, 0.3, 1e-5)
+    return y, of_batch, m * 2, v
+
+
 def in_a_loop(x: Tensor, mean: Tensor, variance: Tensor):
     m, v = mean.clone(), variance.clone()
     y = x
@@ -45,6 +58,7 @@ def in_a_loop(x: Tensor, mean: Tensor, variance: Tensor):
 
 ROWS = [
     *[Case(f"{fn.__name__}_{name}", fn, [x, MEAN, VARIANCE], tol=(1e-4, 1e-5))
-      for name, x in (("images", IMAGES), ("lines", LINES)) for fn in (batch, instances, instances_with_weights, twice)],
+      for name, x in (("images", IMAGES), ("lines", LINES)) for fn in (batch, instances, instances_with_weights, twice, of_parts)],
+    Case("natively", natively, [IMAGES, MEAN, VARIANCE], modes=("export", "dynamic", "trace"), tol=(1e-4, 1e-5)),
     Case("in_a_loop", in_a_loop, [LINES, MEAN, VARIANCE], modes=("script",), tol=(1e-4, 1e-5)),
 ]
