@@ -279,6 +279,9 @@ ir::Node* Converter::Emit(const JitNode* origin, std::string op,
 
 ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
                                 const c10::Argument& argument) {
+  if (argument.name() == "memory_format" && !torch::jit::toIValue(node->input(index))) {
+    Fail(node, "takes a memory format that the run decides");
+  }
   if (IsPlacement(argument, node->input(index))) return ir::Arg();
   const ItemRef item = Resolved(node, At(node->input(index)));
   const bool writes = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
