@@ -32,7 +32,8 @@ bool SharesUnsaid(absl::string_view base) {
       "aten::setdefault",     "aten::get",             "aten::append",
       "aten::insert",         "aten::extend",          "aten::_set_item",
       "aten::update",         "aten::sorted",          "aten::chain_matmul",
-      "aten::einsum",         "aten::cartesian_prod",  "aten::conj_physical"};
+      "aten::einsum",         "aten::cartesian_prod",  "aten::conj_physical",
+      "aten::sum_to_size",    "aten::dequantize"};
   return kSharing->contains(base);
 }
 

@@ -55,6 +55,7 @@ std::string GeometryView(const ir::Node& node) {
 Functionalizer::Functionalizer(Context* context)
     : context_(context),
       classes_(*context->graph, context->schemas),
+      rough_(*context, classes_),
       sharing_(context, &memory_) {}
 
 void Functionalizer::Run() {
@@ -80,14 +81,10 @@ Place* Functionalizer::BindNewRoot(ir::Value* value, Layout layout) {
   return place;
 }
 
-void Functionalizer::BindOutputs(const ir::Node& node, bool rough_inputs,
-                                 const std::vector<Place*>& args) {
-  const bool contiguous = IsContiguousResult(node, rough_inputs);
+void Functionalizer::BindOutputs(const ir::Node& node, const std::vector<Place*>& args) {
   for (ir::Value* output : node.outputs) {
-    if (!contiguous) rough_.insert(output);
     if (!IsTracked(output)) continue;
-    Place* made =
-        BindNewRoot(output, contiguous ? Layout::Contiguous(output->type) : Layout());
+    Place* made = BindNewRoot(output, LayoutWhenMade(*output));
     if (output->type.is_tensor()) continue;
     for (Place* arg : args) sharing_.LinkToItemsOf(made, arg);
   }
@@ -251,12 +248,11 @@ void Functionalizer::VisitNode(NodePtr node) {
   if (node->op == "prim::If") return VisitIf(std::move(node));
   if (node->op == "prim::Loop") return VisitLoop(std::move(node));
   if (!node->blocks.empty()) return VisitScan(std::move(node));
-  const bool rough_inputs = IsRough(*node);
   if (!TouchesTracked(*node)) {
     NoteView(*node);
     if (CountsStrides(node->base_op())) CountFromStorage(node.get());
     ReadArgs(node.get());
-    BindOutputs(*node, rough_inputs);
+    BindOutputs(*node);
     return Emit(std::move(node));
   }
   if (VisitConstruct(*node) || VisitContainerRead(*node)) {
@@ -267,8 +263,8 @@ void Functionalizer::VisitNode(NodePtr node) {
   const ir::Arg self = node->args.empty() ? ir::Arg() : node->args[0].value;
   const std::vector<Place*> args = PlacesIn(*node);
   ReadArgs(node.get());
-  if (PlaceOf(self) != nullptr) return VisitView(std::move(node), self, args, rough_inputs);
-  BindOutputs(*node, rough_inputs, args);
+  if (PlaceOf(self) != nullptr) return VisitView(std::move(node), self, args);
+  BindOutputs(*node, args);
   if (MayGiveItsTensor(*node)) {
     for (Place* arg : args) sharing_.LinkHolders(PlaceOf(node->output()), arg);
   }
@@ -276,8 +272,8 @@ void Functionalizer::VisitNode(NodePtr node) {
 }
 
 // `self` is the first argument as the program names it; the node's own is its newest value.
-void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vector<Place*>& args,
-                               bool rough_inputs) {
+void Functionalizer::VisitView(NodePtr node, const ir::Arg& self,
+                               const std::vector<Place*>& args) {
   Place* place = PlaceOf(self);
   ViewKind kind = GivesListOfViews(*node) ? ViewKind::kView : ClassifyView(*node, place->layout);
   if (kind == ViewKind::kSame) {
@@ -294,6 +290,7 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vec
     const bool at_start = place->whole() == place || !node->Find("storage_offset")->is_none();
     place = place->whole();
     if (at_start && place->layout.IsContiguous(place->type) == Answer::kYes) {
+      if (place->weight != nullptr) CountFromWeight(node.get(), place->weight->value);
       node->args[0].value = PassPlace(place, *node);
     } else {
       RequireContiguous(*node, PlaceOf(self)->layout, PlaceOf(self)->type);
@@ -303,7 +300,6 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vec
     RequireContiguous(*node, place->layout, place->type);
   }
   if (kind == ViewKind::kViewAtSizeOne) WarnOfSizeOne(*node);
-  if (IsCopyForShape(*node, kind)) rough_inputs = false;
   if (kind == ViewKind::kView) {
     auto view = context_->graph->NewNode(node->op, node->args);
     context_->InheritPlace(*node, view.get());
@@ -313,11 +309,13 @@ void Functionalizer::VisitView(NodePtr node, const ir::Arg& self, const std::vec
     made->state.current = node->output();
     made->state.version = place->newest_version();
     memory_.Bind(node->output(), made);
-    if (rough_inputs) rough_.insert(node->output());
     return Emit(std::move(node));
   }
-  BindOutputs(*node, rough_inputs, args);
+  BindOutputs(*node, args);
   Place* made = PlaceOf(node->output());
+  if (made != nullptr && IsCopyForShape(*node, kind)) {
+    made->layout = Layout::Contiguous(node->output()->type);
+  }
   if (kind == ViewKind::kUnknown && made != nullptr) sharing_.Link(made, place);
   Emit(std::move(node));
 }
@@ -383,7 +381,7 @@ void Functionalizer::VisitWrite(NodePtr node) {
   if (!twin.found) {
     Refuse(*node, absl::StrCat(node->op, " writes to its arguments, and there is no functional "
                                "form of it"));
-    BindOutputs(*node, /*rough_inputs=*/true);
+    BindOutputs(*node);
     Emit(std::move(node));
     return;
   }

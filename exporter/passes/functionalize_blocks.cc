@@ -144,7 +144,7 @@ void Functionalizer::VisitScan(NodePtr node) {
     std::vector<std::pair<Place*, int64_t>> given;
     for (ir::Value* param : block->params) {
       if (!IsTracked(param)) continue;
-      Place* place = BindNewRoot(param, Layout::Contiguous(param->type));
+      Place* place = BindNewRoot(param, LayoutWhenMade(*param));
       given.emplace_back(place, place->state.version);
     }
     VisitBlock(block.get(), [&] {
@@ -159,7 +159,7 @@ void Functionalizer::VisitScan(NodePtr node) {
     });
     memory_.LeaveScope();
   }
-  BindOutputs(*node, /*rough_inputs=*/false);
+  BindOutputs(*node);
   // torch.vmap may give views of what it is given.
   for (ir::Value* output : node->outputs) {
     Place* made = PlaceOf(output);

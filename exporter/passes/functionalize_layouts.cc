@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "exporter/passes/functionalizer.h"
@@ -10,43 +9,6 @@
 
 namespace rules_onnx::passes {
 namespace {
-
-using Names = absl::flat_hash_set<absl::string_view>;
-
-// Results may not be contiguous even where the argument is.
-bool Reorders(absl::string_view base) {
-  static const auto* const kReordering =
-      new Names{"aten::transpose",    "aten::permute",  "aten::t",        "aten::numpy_T",
-                "aten::mT",           "aten::mH",       "aten::adjoint",  "aten::movedim",
-                "aten::moveaxis",     "aten::swapaxes", "aten::swapdims", "aten::expand",
-                "aten::expand_as",    "aten::unfold",   "aten::diagonal", "aten::as_strided",
-                "aten::broadcast_to", "aten::einsum",   "aten::matrix_H", "aten::broadcast_tensors",
-                "aten::meshgrid"};
-  return kReordering->contains(base);
-}
-
-// Results are contiguous whatever the arguments are.
-bool MakesContiguous(absl::string_view base) {
-  static const auto* const kContiguous =
-      new Names{"aten::mm",    "aten::bmm",  "aten::addmm", "aten::matmul", "aten::linear",
-                "aten::zeros", "aten::ones", "aten::full",  "aten::arange", "aten::embedding"};
-  return kContiguous->contains(base);
-}
-
-// Results lie as the first argument does, whatever the others are.
-bool LiesAsFirst(absl::string_view base) {
-  static const auto* const kFollowing = new Names{"aten::as_strided_scatter",
-                                                  "aten::slice_scatter",
-                                                  "aten::select_scatter",
-                                                  "aten::diagonal_scatter",
-                                                  "aten::index_put",
-                                                  "aten::index_fill",
-                                                  "aten::scatter",
-                                                  "aten::scatter_add",
-                                                  "aten::copy",
-                                                  "aten::fill"};
-  return kFollowing->contains(base);
-}
 
 // Results are items of a list or tuple, which may be views.
 bool TakesApart(absl::string_view base) {
@@ -61,27 +23,15 @@ bool Functionalizer::CountsStrides(absl::string_view base) {
          base == "aten::as_strided_scatter";
 }
 
-bool Functionalizer::IsContiguousResult(const ir::Node& node, bool rough_inputs) {
-  return MakesContiguous(node.base_op()) || !rough_inputs;
-}
-
-bool Functionalizer::IsRough(const ir::Node& node) const {
-  if (Reorders(node.base_op()) || WantsChannelsLast(node)) return true;
-  if (LiesAsFirst(node.base_op())) {
-    return node.args[0].value.is_value() && rough_.contains(node.args[0].value.value());
-  }
-  bool rough = false;
-  node.ForEachInput([&](ir::Value* value) { rough |= rough_.contains(value); });
-  return rough;
-}
-
 void Functionalizer::BindWeight(size_t index) {
   const ir::Weight& weight = context_->graph->weights[index];
   const ir::Type& type = weight.value->type;
   const Layout layout = context_->weight_memory.empty()
                             ? Layout::Contiguous(type)
                             : Layout::Strided(context_->weight_memory[index].strides, type);
-  if (layout.IsContiguous(type) != Answer::kYes) rough_.insert(weight.value);
+  if (!context_->weight_memory.empty() && context_->weight_memory[index].offset != 0) {
+    weight_offsets_[weight.value] = context_->weight_memory[index].offset;
+  }
   if (IsTracked(weight.value)) {
     BindNewRoot(weight.value, layout)->weight = &weight;
   } else {
@@ -89,11 +39,15 @@ void Functionalizer::BindWeight(size_t index) {
   }
 }
 
+Layout Functionalizer::LayoutWhenMade(const ir::Value& value) const {
+  return rough_.contains(&value) ? Layout() : Layout::Contiguous(value.type);
+}
+
 Layout Functionalizer::LayoutOf(const ir::Value* value) const {
   if (const Object* object = memory_.ObjectOf(value)) return object->place->layout;
   const auto view = views_.find(value);
   if (view != views_.end()) return view->second.layout;
-  return rough_.contains(value) ? Layout() : Layout::Contiguous(value->type);
+  return LayoutWhenMade(*value);
 }
 
 void Functionalizer::NoteView(const ir::Node& node) {
@@ -130,6 +84,22 @@ void Functionalizer::CountFromStorage(ir::Node* node) {
     node->args[0].value = view->second.root;
   }
   RequireContiguous(*node, LayoutOf(self), self->type);
+  CountFromWeight(node, self);
+}
+
+// A weight need not begin where its storage does.
+void Functionalizer::CountFromWeight(ir::Node* node, const ir::Value* weight) {
+  const auto begin = weight_offsets_.find(weight);
+  ir::Arg* offset = node->Find("storage_offset");
+  if (begin == weight_offsets_.end() || offset->is_none()) return;
+  if (offset->is_int() && offset->as_int() >= begin->second) {
+    *offset = offset->as_int() - begin->second;
+    return;
+  }
+  context_->Report(diagnostics::Severity::kError, "unsupported-form", *node,
+                   absl::StrCat(node->op, " of a weight that is a part of a larger tensor, from "
+                                "where the weight does not reach, or may not"),
+                   "clone() the weight before it is registered");
 }
 
 void Functionalizer::WarnOfSizeOne(const ir::Node& node) {

@@ -16,6 +16,7 @@
 #include "exporter/passes/context.h"
 #include "exporter/passes/places.h"
 #include "exporter/passes/rewrite.h"
+#include "exporter/passes/rough_values.h"
 #include "exporter/passes/sharing.h"
 
 namespace rules_onnx::passes {
@@ -49,7 +50,7 @@ class Functionalizer {
   void BindWeight(size_t index);
   Place* BindNewRoot(ir::Value* value, Layout layout = {});
   // `args`: where the program has what the node takes.
-  void BindOutputs(const ir::Node& node, bool rough_inputs, const std::vector<Place*>& args = {});
+  void BindOutputs(const ir::Node& node, const std::vector<Place*>& args = {});
   std::vector<Place*> PlacesIn(const ir::Node& node) const;
 
   ir::Arg Read(const ir::Arg& arg, const ir::Node& reader);
@@ -72,14 +73,13 @@ class Functionalizer {
 
   void VisitBlock(ir::Block* block, const std::function<void()>& at_end);
   void VisitNode(NodePtr node);
-  void VisitView(NodePtr node, const ir::Arg& self, const std::vector<Place*>& args,
-                 bool rough_inputs);
+  void VisitView(NodePtr node, const ir::Arg& self, const std::vector<Place*>& args);
   void VisitWrite(NodePtr node);
   void VisitGeometryChange(NodePtr node, const ir::Arg& self);
 
   // functionalize_layouts.cc: where elements lie, in tracked classes and outside.
-  bool IsRough(const ir::Node& node) const;
-  static bool IsContiguousResult(const ir::Node& node, bool rough_inputs);
+  void CountFromWeight(ir::Node* node, const ir::Value* weight);
+  Layout LayoutWhenMade(const ir::Value& value) const;
   Layout LayoutOf(const ir::Value* value) const;
   void NoteView(const ir::Node& node);
   void CountFromStorage(ir::Node* node);
@@ -214,19 +214,19 @@ class Functionalizer {
 
   Context* context_;
   AliasClasses classes_;
+  RoughValues rough_;
   Memory memory_;
   Sharing sharing_;
   NodeList* out_ = nullptr;
   Replacements renamed_;  // outputs outside tracked classes that another value stands for
   std::unordered_set<const ir::Value*> counters_;  // of loops' iterations
-  // Tensors that need not be contiguous when an operator makes them.
-  std::unordered_set<const ir::Value*> rough_;
   // Views outside tracked classes, with the tensor whose storage they show.
   struct UntrackedView {
     Layout layout;
     ir::Value* root;
   };
   std::unordered_map<const ir::Value*, UntrackedView> views_;
+  std::unordered_map<const ir::Value*, int64_t> weight_offsets_;  // in their storages, but for 0
   // With the first node that writes to each.
   std::vector<std::pair<const Place*, const ir::Node*>> changed_weights_;
   std::vector<NodePtr> retired_;  // replaced nodes, kept for messages

@@ -5,10 +5,12 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "exporter/passes/alias_classes.h"
 #include "exporter/passes/layout.h"
 #include "exporter/passes/rewrite.h"
@@ -33,6 +35,13 @@ struct Area {
     }
     return (last + 1) * element_size;
   }
+  // Its elements are fewer than its sizes say: an axis was expanded.
+  bool ShowsElementsTwice() const {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] > 1 && memory->strides[i] == 0) return true;
+    }
+    return false;
+  }
   bool IsContiguous() const {
     const ir::Type& type = weight->value->type;
     return Layout::Strided(memory->strides, type).IsContiguous(type) == Answer::kYes;
@@ -40,21 +49,19 @@ struct Area {
 };
 using Areas = std::vector<Area>;
 
-// Those storages in which several weights lie.
-std::vector<Areas> SharedStorages(const Context& context) {
+// The weights that have elements, by their storage.
+std::vector<Areas> Storages(const Context& context) {
   std::map<int, Areas> by_storage;
   for (size_t i = 0; i < context.weight_memory.size(); ++i) {
     const ir::Weight& weight = context.graph->weights[i];
     Area area{&weight, &context.weight_memory[i], {}, 0};
     for (const ir::Dim& dim : *weight.value->type.shape) area.sizes.push_back(dim.value());
     area.element_size = static_cast<int64_t>(ir::ElementSize(weight.value->type.dtype));
-    by_storage[area.memory->storage].push_back(std::move(area));
+    if (area.begin() < area.end()) by_storage[area.memory->storage].push_back(std::move(area));
   }
-  std::vector<Areas> shared;
-  for (auto& [storage, areas] : by_storage) {
-    if (areas.size() > 1) shared.push_back(std::move(areas));
-  }
-  return shared;
+  std::vector<Areas> storages;
+  for (auto& [storage, areas] : by_storage) storages.push_back(std::move(areas));
+  return storages;
 }
 
 // Areas whose ranges of bytes meet, directly or by way of others: those of the same storage that may
@@ -98,7 +105,8 @@ std::vector<Areas> Overlapping(const Areas& areas) {
       for (int64_t byte = offset * size; byte < (offset + 1) * size; ++byte) {
         int& owner = owners[static_cast<size_t>(byte - begin)];
         if (owner != kNobody && groups[owner] != groups[i]) {
-          std::replace(groups.begin(), groups.end(), groups[i], groups[owner]);
+          const int from = groups[i], to = groups[owner];
+          std::replace(groups.begin(), groups.end(), from, to);
         }
         owner = static_cast<int>(i);
       }
@@ -108,7 +116,9 @@ std::vector<Areas> Overlapping(const Areas& areas) {
   for (size_t i = 0; i < areas.size(); ++i) by_group[groups[i]].push_back(areas[i]);
   std::vector<Areas> overlapping;
   for (auto& [group, members] : by_group) {
-    if (members.size() > 1) overlapping.push_back(std::move(members));
+    if (members.size() > 1 || members[0].ShowsElementsTwice()) {
+      overlapping.push_back(std::move(members));
+    }
   }
   return overlapping;
 }
@@ -143,6 +153,18 @@ const ir::Node* WriterOf(const Areas& areas, const Context& context, const Alias
   return writer;
 }
 
+// Why writes to them cannot be said.
+std::string Describe(const Areas& areas) {
+  if (areas.size() == 1) {
+    return absl::StrCat("the weight '", areas[0].weight->name,
+                        "', which it writes to, shows the same elements several times");
+  }
+  std::vector<std::string> names;
+  for (const Area& area : areas) names.push_back(absl::StrCat("'", area.weight->name, "'"));
+  return absl::StrCat("the weights ", absl::StrJoin(names, ", "),
+                      " share memory that it writes to, and none of them holds the others");
+}
+
 bool IsAnyWritten(const Areas& areas, const AliasClasses& classes) {
   return std::any_of(areas.begin(), areas.end(), [&](const Area& area) {
     return classes.IsWritten(area.weight->value);
@@ -158,7 +180,7 @@ void MakeViews(const Area& whole, const Areas& areas, Emitter* emitter, Replacem
                       {{"self", whole.weight->value},
                        {"size", ir::Arg::Ints(area.sizes)},
                        {"stride", ir::Arg::Ints(area.memory->strides)},
-                       {"storage_offset", area.memory->offset - whole.memory->offset}},
+                       {"storage_offset", area.memory->offset}},
                       area.weight->value->type);
     view->name = area.weight->name;
     views->Set(area.weight->value, view);
@@ -169,9 +191,9 @@ void MakeViews(const Area& whole, const Areas& areas, Emitter* emitter, Replacem
 
 void ViewOverlappingWeights(Context* context) {
   std::vector<Areas> ranges;
-  for (Areas& storage : SharedStorages(*context)) {
+  for (Areas& storage : Storages(*context)) {
     for (Areas& range : MeetingRanges(std::move(storage))) {
-      if (range.size() > 1) ranges.push_back(std::move(range));
+      if (range.size() > 1 || range[0].ShowsElementsTwice()) ranges.push_back(std::move(range));
     }
   }
   if (ranges.empty()) return;
@@ -188,11 +210,8 @@ void ViewOverlappingWeights(Context* context) {
         MakeViews(*whole, areas, &emitter, &views);
         continue;
       }
-      context->Report(diagnostics::Severity::kError, "ambiguous-alias", *writer,
-                      absl::StrCat("the weights '", areas[0].weight->name, "' and '",
-                                   areas[1].weight->name,
-                                   "' share memory, one is written to, and none holds the other"),
-                      "clone() one of them before it is registered");
+      context->Report(diagnostics::Severity::kError, "ambiguous-alias", *writer, Describe(areas),
+                      "clone() it before it is registered");
     }
   }
   if (made.empty()) return;

@@ -10,7 +10,8 @@ namespace rules_onnx::passes {
 // (Context::weight_memory), all become views of the one that holds all of them, so that each read
 // sees each write. Comes before everything that asks what may share memory.
 //
-// Reported as error "ambiguous-alias": no contiguous weight of that dtype holds the others.
+// Reported as error "ambiguous-alias": no contiguous weight of that dtype holds the others, or one
+// was expanded and shows an element several times.
 void ViewOverlappingWeights(Context* context);
 
 }  // namespace rules_onnx::passes

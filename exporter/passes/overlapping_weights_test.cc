@@ -42,7 +42,7 @@ std::string Problems(const Pair& pair) {
 
 TEST(OverlappingWeightsTest, PartBecomesAView) {
   EXPECT_EQ(Viewed({"float32[2, 3]", "float32[3]", {0, 1, {3, 1}}, {0, 4, {1}}}), R"(
-%4: float32[3] = aten::as_strided(self=%first, size=[3], stride=[1], storage_offset=3)
+%4: float32[3] = aten::as_strided(self=%first, size=[3], stride=[1], storage_offset=4)
 %2: float32[3] = aten::zero_(self=%4)
 %3: float32[2, 3] = aten::neg(self=%first)
 output y0 = %3

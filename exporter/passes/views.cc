@@ -36,6 +36,8 @@ std::optional<std::vector<int64_t>> StaticSizes(const ir::Type& type) {
   return sizes;
 }
 
+bool IsStatic(const ir::Type& type) { return StaticSizes(type).has_value(); }
+
 // `value` in the shape of `like`; the number of elements is the same.
 ir::Value* ShapeLike(const ir::Arg& value, ir::Value* like, Emitter* emitter) {
   ir::Type type = like->type;
@@ -509,8 +511,11 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   if (!MayBeTensor(from) || !MayBeTensor(to)) return ViewKind::kNone;
   if (IsDropout(base)) {
     const ir::Arg* train = node.Find("train");
+    const ir::Arg* p = node.Find("p");
+    if (p != nullptr && p->is_float() && p->as_float() == 0) return ViewKind::kSame;
     if (train == nullptr || !train->is_bool()) return ViewKind::kUnknown;
-    return train->as_bool() ? ViewKind::kNone : ViewKind::kSame;
+    if (!train->as_bool()) return ViewKind::kSame;
+    return p != nullptr && p->is_float() ? ViewKind::kNone : ViewKind::kUnknown;
   }
   if (base == "aten::native_dropout") {
     return IsTrue(node.Find("train")) ? ViewKind::kNone : ViewKind::kUnknown;
@@ -522,6 +527,12 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
                                    : ViewIf(layout.IsContiguous(from), ViewKind::kSame);
   }
   const ViewKind kind = SameStaticShape(from, to) ? ViewKind::kSame : ViewKind::kView;
+  if (base == "aten::sum_to_size") {
+    return kind == ViewKind::kSame ? kind : IsStatic(from) && IsStatic(to) ? ViewKind::kNone : ViewKind::kUnknown;
+  }
+  if (base == "aten::dequantize") {
+    return ir::IsQuantized(from.dtype) ? ViewKind::kNone : ViewKind::kSame;
+  }
   if (base == "aten::ravel") return ViewIf(layout.IsContiguous(from), kind);
   if (base == "aten::reshape" || base == "aten::reshape_as" || base == "aten::flatten") {
     return ViewIf(layout.ReshapeIsView(from, to), kind);

@@ -51,6 +51,12 @@ class WriteInLoop(Buffers):
         return self.b * 1, self.c * 2
 
 
+class WriteFirst(Buffers):
+    def forward(self, x):
+        self.b[0] = x[0]
+        return self.b * 1
+
+
 class ReshapedCopy(Buffers):
     def forward(self, x):
         y = self.c.reshape(-1)
@@ -61,6 +67,11 @@ class ReshapedCopy(Buffers):
 class StridesOfStorage(Buffers):
     def forward(self, x):
         return torch.as_strided(self.b, (2, 2), (1, 1), 1) + x[0], self.c * 1
+
+
+class StridesOfRow(Buffers):
+    def forward(self, x):
+        return torch.as_strided(self.b, (2,), (1,), 3) + x[0], self.c * 1
 
 
 class Read(Buffers):
@@ -138,6 +149,10 @@ class SharedMemoryTest(unittest.TestCase):
         self.check(ReshapedCopy(torch.zeros(3), transposed.contiguous()))
         self.check(StridesOfStorage(torch.arange(6.0).reshape(2, 3), transposed))
 
+    def test_strides_of_a_storage_that_begins_before_the_weight(self):
+        self.check(StridesOfRow(*parts_of_a_row(slice(2, 7), slice(0, 1))))
+        self.check(WriteC(*parts_of_a_row(slice(1, 6), slice(2, 5))))
+
     def test_overlap_that_is_only_read(self):
         self.check(Read(*parts_of_a_row(slice(0, 3), slice(1, 4))))
 
@@ -145,9 +160,15 @@ class SharedMemoryTest(unittest.TestCase):
         for program, _ in self.programs(WriteC(*parts_of_a_row(slice(0, 3), slice(1, 4)))):
             done = self.export(program, 18)
             self.assertEqual(done.returncode, 1, program)
-            self.assertIn("the weights 'b' and 'c' share memory", done.stderr)
+            self.assertIn("the weights 'b', 'c' share memory", done.stderr)
             self.assertIn("shared_memory_test.py", done.stderr)
             self.assertFalse((self.folder / "m.onnx").exists())
+
+    def test_refuses_elements_shown_twice(self):
+        torch.jit.script(WriteFirst(torch.zeros(1).expand(3), torch.zeros(3))).save(self.folder / "script.pt")
+        done = self.export("script.pt", 18)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("shows the same elements several times", done.stderr)
 
     def test_refuses_strides_of_a_storage_in_another_order(self):
         transposed = torch.arange(6.0).reshape(3, 2).t()
