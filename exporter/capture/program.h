@@ -8,7 +8,7 @@
 
 #include "exporter/ir/graph.h"
 #include "exporter/ir/serialize.h"
-#include "exporter/passes/context.h"
+#include "exporter/ir/weight_memory.h"
 #include "exporter/weights/tensor_source.h"
 
 namespace rules_onnx::capture {
@@ -19,7 +19,7 @@ struct Program {
   // Beside graph.weights, index for index: where each weight's bytes come from.
   std::vector<std::unique_ptr<weights::TensorSource>> sources;
   // Likewise: where in the program's memory each weight lay; or empty (Context::weight_memory).
-  std::vector<passes::WeightMemory> weight_memory;
+  std::vector<ir::WeightMemory> weight_memory;
   // Names of axes that the file itself gives, in the form of the option dynamic_axes; or empty.
   std::string axis_names;
 };

@@ -2,7 +2,6 @@
 #ifndef RULES_ONNX_EXPORTER_PASSES_CONTEXT_H_
 #define RULES_ONNX_EXPORTER_PASSES_CONTEXT_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,16 +9,10 @@
 #include "exporter/diagnostics/diagnostics.h"
 #include "exporter/ir/graph.h"
 #include "exporter/ir/serialize.h"
+#include "exporter/ir/weight_memory.h"
 #include "exporter/passes/schemas.h"
 
 namespace rules_onnx::passes {
-
-// Where a weight's elements lay in the program's memory. Two weights of one storage can overlap.
-struct WeightMemory {
-  int storage = 0;               // a number
-  int64_t offset = 0;            // in elements
-  std::vector<int64_t> strides;  // in elements
-};
 
 struct Context {
   // All pointers outlive the context; none is null.
@@ -33,7 +26,7 @@ struct Context {
   // Buffers that the program changes are outputs as well: "final_state." and their names.
   bool state_outputs = false;
   // Beside graph->weights, index for index; or empty: each has memory of its own, and is contiguous.
-  std::vector<WeightMemory> weight_memory;
+  std::vector<ir::WeightMemory> weight_memory;
 
   // Adds a problem with the node's operator, scope and place.
   void Report(diagnostics::Severity severity, absl::string_view id, const ir::Node& node,

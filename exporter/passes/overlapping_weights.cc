@@ -21,7 +21,7 @@ namespace {
 // A weight of static shape and its place in a storage.
 struct Area {
   const ir::Weight* weight;
-  const WeightMemory* memory;
+  const ir::WeightMemory* memory;
   std::vector<int64_t> sizes;
   int64_t element_size;  // in bytes
 

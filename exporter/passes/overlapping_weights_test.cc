@@ -16,7 +16,7 @@ namespace {
 // an output.
 struct Pair {
   std::string first, second;
-  WeightMemory first_memory, second_memory;
+  ir::WeightMemory first_memory, second_memory;
 };
 
 void Build(const Pair& pair, Program* p) {

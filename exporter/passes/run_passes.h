@@ -21,7 +21,7 @@ using StageObserver = std::function<void(absl::string_view stage, const ir::Grap
 struct PassOptions {
   StageObserver observer;
   bool state_outputs = false;               // Context::state_outputs
-  std::vector<WeightMemory> weight_memory;  // Context::weight_memory
+  std::vector<ir::WeightMemory> weight_memory;  // Context::weight_memory
 };
 
 // Runs all passes. Afterwards no operator writes to an argument, and VerifyGraph holds with

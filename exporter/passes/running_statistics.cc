@@ -16,7 +16,7 @@ class OwnWeights {
  public:
   explicit OwnWeights(const Context& context) : uses_(CountUses(*context.graph)) {
     std::unordered_map<int, int> storages;
-    for (const WeightMemory& memory : context.weight_memory) ++storages[memory.storage];
+    for (const ir::WeightMemory& memory : context.weight_memory) ++storages[memory.storage];
     for (size_t i = 0; i < context.graph->weights.size(); ++i) {
       const bool shared = i < context.weight_memory.size() &&
                           storages.at(context.weight_memory[i].storage) > 1;

@@ -210,7 +210,7 @@ absl::StatusOr<std::unique_ptr<weights::TensorSource>> Archive::OpenTensor(
                                                payload.storage_offset, payload.strides});
 }
 
-passes::WeightMemory Archive::MemoryOf(absl::string_view name) const {
+ir::WeightMemory Archive::MemoryOf(absl::string_view name) const {
   const Place& place = tensors_.find(name)->second;
   return {place.storage, place.payload.storage_offset, place.payload.strides};
 }

@@ -30,7 +30,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "exporter/passes/context.h"
+#include "exporter/ir/weight_memory.h"
 #include "exporter/pt2/format.h"
 #include "exporter/weights/tensor_source.h"
 #include "exporter/zip/zip_reader.h"
@@ -55,7 +55,7 @@ class Archive {
   // or its bytes do not lie in its entry.
   absl::StatusOr<std::unique_ptr<weights::TensorSource>> OpenTensor(absl::string_view name) const;
   // Where a tensor that can be opened lay in the program's memory.
-  passes::WeightMemory MemoryOf(absl::string_view name) const;
+  ir::WeightMemory MemoryOf(absl::string_view name) const;
 
  private:
   struct Place {

@@ -52,7 +52,7 @@ WeightTable::Key WeightTable::KeyOf(const at::Tensor& tensor) {
           static_cast<int>(tensor.scalar_type()), tensor.sizes().vec(), tensor.strides().vec()};
 }
 
-passes::WeightMemory WeightTable::MemoryOf(const at::Tensor& tensor) {
+ir::WeightMemory WeightTable::MemoryOf(const at::Tensor& tensor) {
   const void* const storage = std::get<0>(KeyOf(tensor));
   const int number =
       storages_.try_emplace(storage, static_cast<int>(storages_.size())).first->second;

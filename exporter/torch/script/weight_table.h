@@ -39,7 +39,7 @@ class WeightTable {
   };
 
   // Numbers storages in the order of asking.
-  passes::WeightMemory MemoryOf(const at::Tensor& tensor);
+  ir::WeightMemory MemoryOf(const at::Tensor& tensor);
   static Key KeyOf(const at::Tensor& tensor);
   void AddModule(const torch::jit::Module& module, const std::string& prefix);
   size_t Add(const at::Tensor& tensor, const std::string& name, bool is_parameter);
