@@ -15,14 +15,13 @@ namespace {
 
 using Strides = std::vector<ir::Dim>;
 
-std::optional<Strides> RowMajor(const ir::Type& type) {
-  if (!type.shape) return std::nullopt;
-  Strides strides(type.shape->size());
+std::optional<Strides> RowMajor(const ir::Shape& shape) {
+  Strides strides(shape.size());
   ir::Dim stride = 1;
-  for (size_t i = type.shape->size(); i-- > 0;) {
+  for (size_t i = shape.size(); i-- > 0;) {
     if (stride.is_unknown()) return std::nullopt;
     strides[i] = stride;
-    stride = stride * (*type.shape)[i];
+    stride = stride * shape[i];
   }
   return strides;
 }
@@ -74,42 +73,45 @@ std::vector<Sizes> SizesThatMatter(const std::vector<const Strides*>& dims) {
   return all;
 }
 
-Strides DimsAt(const Strides& dims, const Sizes& sizes) {
-  Strides numbers;
-  for (const ir::Dim& dim : dims) {
-    const auto number = dim.Evaluate(sizes);
-    numbers.push_back(number ? ir::Dim(*number) : ir::Dim::Unknown());
+// The dims at sizes of their symbols; nullopt where one cannot be said.
+std::optional<std::vector<Strides>> DimsAt(const std::vector<const Strides*>& dims,
+                                           const Sizes& sizes) {
+  std::vector<Strides> numbers(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    for (const ir::Dim& dim : *dims[i]) {
+      const auto number = dim.Evaluate(sizes);
+      if (!number) return std::nullopt;
+      numbers[i].push_back(*number);
+    }
   }
   return numbers;
 }
 
-ir::Type TypeAt(ir::Type type, const Sizes& sizes) {
-  type.shape = DimsAt(*type.shape, sizes);
-  return type;
-}
-
-// Whether it holds for tensors of the shape that have elements, at all sizes of the symbols in the
-// shape and in `others`. `holds` may have no answer, where sizes cannot be.
-Answer AtSizes(const ir::Shape& shape, const std::vector<const Strides*>& others,
-               const std::function<std::optional<bool>(const Sizes&)>& holds) {
-  std::vector<const Strides*> dims = others;
-  dims.push_back(&shape);
+// Whether it holds at all sizes of the symbols in `dims`, the first of which is the shape of a
+// tensor that has elements. `holds` gets numbers, and may have no answer, where these cannot be.
+Answer AtSizes(const std::vector<const Strides*>& dims,
+               const std::function<std::optional<bool>(const std::vector<Strides>&)>& holds) {
   bool ever = false, ever_not = false;
   std::optional<bool> answer;
   for (const Sizes& sizes : SizesThatMatter(dims)) {
-    for (const Strides* each : dims) {
-      for (const ir::Dim& dim : DimsAt(*each, sizes)) {
-        if (dim.is_unknown()) return Answer::kUnknown;
-      }
-    }
-    const ir::Dim elements = ir::NumElements(DimsAt(shape, sizes));
+    const auto numbers = DimsAt(dims, sizes);
+    const ir::Dim elements = numbers ? ir::NumElements(numbers->front()) : ir::Dim::Unknown();
     if (elements.is_unknown()) return Answer::kUnknown;
-    answer = elements.value() < 1 ? std::nullopt : holds(sizes);
+    answer = elements.value() < 1 ? std::nullopt : holds(*numbers);
     if (answer) (*answer ? ever : ever_not) = true;
   }
   if (!answer) return Answer::kUnknown;
   if (*answer) return ever_not ? Answer::kUnknown : Answer::kYes;
   return ever ? Answer::kAtSizeOne : Answer::kNo;
+}
+
+bool IsRowMajor(const ir::Shape& shape, const Strides& strides) {
+  const auto row_major = RowMajor(shape);
+  if (!row_major) return false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!IsOne(shape[i]) && !strides[i].Equals((*row_major)[i])) return false;
+  }
+  return true;
 }
 
 std::optional<size_t> Axis(const ir::Node& node, absl::string_view name, size_t rank) {
@@ -119,6 +121,35 @@ std::optional<size_t> Axis(const ir::Node& node, absl::string_view name, size_t 
                                          : arg->as_int();
   if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
   return static_cast<size_t>(axis);
+}
+
+// PyTorch's computeStride: runs of old axes that lie densely one in another can be cut anew.
+std::optional<Strides> AfterShaping(const Strides& old_strides, const ir::Shape& old_shape,
+                                    const ir::Shape& new_shape) {
+  Strides strides(new_shape.size());
+  size_t next = new_shape.size();  // axes from here on have their stride
+  size_t axis = old_shape.size();
+  while (axis > 0) {
+    ir::Dim run = old_shape[axis - 1];
+    const ir::Dim innermost = old_strides[axis - 1];
+    ir::Dim outer = innermost * old_shape[axis - 1];
+    --axis;
+    while (axis > 0 && (IsOne(old_shape[axis - 1]) || old_strides[axis - 1].Equals(outer))) {
+      run = run * old_shape[axis - 1];
+      if (!IsOne(old_shape[axis - 1])) outer = outer * old_shape[axis - 1];
+      --axis;
+    }
+    ir::Dim filled = 1;
+    while (next > 0 && (!filled.Equals(run) || IsOne(new_shape[next - 1]))) {
+      strides[next - 1] = innermost * filled;
+      filled = filled * new_shape[next - 1];
+      --next;
+      if (filled.is_unknown()) return std::nullopt;
+    }
+    if (!filled.Equals(run)) return std::nullopt;
+  }
+  for (; next > 0; --next) strides[next - 1] = 1;
+  return strides;
 }
 
 std::optional<Strides> AfterTranspose(const ir::Node& node, Strides strides) {
@@ -198,7 +229,7 @@ bool WantsChannelsLast(const ir::Node& node) {
 Layout Layout::Contiguous(const ir::Type& type) {
   Layout layout;
   layout.contiguous_ = true;
-  layout.strides_ = RowMajor(type);
+  if (type.shape) layout.strides_ = RowMajor(*type.shape);
   return layout;
 }
 
@@ -209,72 +240,23 @@ Layout Layout::Strided(const std::vector<int64_t>& strides, const ir::Type& type
   return layout;
 }
 
-bool Layout::IsRowMajor(const ir::Type& type) const {
-  const auto row_major = RowMajor(type);
-  if (!row_major) return false;
-  for (size_t i = 0; i < row_major->size(); ++i) {
-    if (!IsOne((*type.shape)[i]) && !(*strides_)[i].Equals((*row_major)[i])) return false;
-  }
-  return true;
-}
-
 Answer Layout::IsContiguous(const ir::Type& type) const {
   if (contiguous_) return Answer::kYes;
   if (!strides_ || !type.shape || strides_->size() != type.shape->size()) return Answer::kUnknown;
-  return AtSizes(*type.shape, {&*strides_}, [&](const Sizes& sizes) -> std::optional<bool> {
-    return At(sizes).IsRowMajor(TypeAt(type, sizes));
+  return AtSizes({&*type.shape, &*strides_}, [](const std::vector<Strides>& at) {
+    return std::optional(IsRowMajor(at[0], at[1]));
   });
 }
 
-// PyTorch's computeStride: runs of old axes that lie densely one in another can be cut anew.
-std::optional<Strides> Layout::AfterShaping(const ir::Type& from, const ir::Type& to) const {
-  if (!strides_ || !from.shape || !to.shape) return std::nullopt;
-  const ir::Shape& old_shape = *from.shape;
-  const ir::Shape& new_shape = *to.shape;
-  Strides strides(new_shape.size());
-  size_t next = new_shape.size();  // axes from here on have their stride
-  size_t axis = old_shape.size();
-  while (axis > 0) {
-    ir::Dim run = old_shape[axis - 1];
-    const ir::Dim innermost = (*strides_)[axis - 1];
-    ir::Dim outer = innermost * old_shape[axis - 1];
-    --axis;
-    while (axis > 0 &&
-           (IsOne(old_shape[axis - 1]) || (*strides_)[axis - 1].Equals(outer))) {
-      run = run * old_shape[axis - 1];
-      if (!IsOne(old_shape[axis - 1])) outer = outer * old_shape[axis - 1];
-      --axis;
-    }
-    ir::Dim filled = 1;
-    while (next > 0 && (!filled.Equals(run) || IsOne(new_shape[next - 1]))) {
-      strides[next - 1] = innermost * filled;
-      filled = filled * new_shape[next - 1];
-      --next;
-      if (filled.is_unknown()) return std::nullopt;
-    }
-    if (!filled.Equals(run)) return std::nullopt;
-  }
-  for (; next > 0; --next) strides[next - 1] = 1;
-  return strides;
-}
-
 Answer Layout::ReshapeIsView(const ir::Type& from, const ir::Type& to) const {
-  const Answer contiguous = IsContiguous(from);
-  if (contiguous == Answer::kYes) return Answer::kYes;
+  if (IsContiguous(from) == Answer::kYes) return Answer::kYes;
   if (!strides_ || !from.shape || !to.shape) return Answer::kUnknown;
-  const auto is_view = [&](const Sizes& sizes) -> std::optional<bool> {
-    const ir::Type old_type = TypeAt(from, sizes), new_type = TypeAt(to, sizes);
-    const bool fits = ir::NumElements(*old_type.shape).Equals(ir::NumElements(*new_type.shape));
-    return fits ? std::optional(At(sizes).AfterShaping(old_type, new_type).has_value())
-                : std::nullopt;
+  const auto is_view = [](const std::vector<Strides>& at) -> std::optional<bool> {
+    const Strides &shape = at[0], &strides = at[1], &new_shape = at[2];
+    if (!ir::NumElements(shape).Equals(ir::NumElements(new_shape))) return std::nullopt;
+    return AfterShaping(strides, shape, new_shape).has_value();
   };
-  return AtSizes(*from.shape, {&*to.shape, &*strides_}, is_view);
-}
-
-Layout Layout::At(const Sizes& sizes) const {
-  Layout layout;
-  layout.strides_ = DimsAt(*strides_, sizes);
-  return layout;
+  return AtSizes({&*from.shape, &*strides_, &*to.shape}, is_view);
 }
 
 Layout Layout::AfterView(const ir::Node& node, const ir::Type& from, const ir::Type& to) const {
@@ -316,7 +298,7 @@ Layout Layout::AfterView(const ir::Node& node, const ir::Type& from, const ir::T
   } else if (base == "aten::view" || base == "aten::reshape" || base == "aten::flatten" ||
              base == "aten::unflatten" || base == "aten::unsqueeze" ||
              base == "aten::squeeze" || base == "aten::view_as" || base == "aten::reshape_as") {
-    result.strides_ = AfterShaping(from, to);
+    if (from.shape && to.shape) result.strides_ = AfterShaping(strides, *from.shape, *to.shape);
   }
   result.contiguous_ = result.IsContiguous(to) == Answer::kYes;
   return result;

@@ -4,9 +4,7 @@
 #define RULES_ONNX_EXPORTER_PASSES_LAYOUT_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "exporter/ir/graph.h"
@@ -46,11 +44,6 @@ class Layout {
 
  private:
   using Strides = std::vector<ir::Dim>;
-  // These want shapes and strides that are numbers.
-  bool IsRowMajor(const ir::Type& type) const;
-  std::optional<Strides> AfterShaping(const ir::Type& from, const ir::Type& to) const;
-  // The strides at sizes of the symbols.
-  Layout At(const std::map<std::string, int64_t>& sizes) const;
 
   bool contiguous_ = false;          // known to be, even where strides_ is not known
   std::optional<Strides> strides_;
