@@ -31,8 +31,7 @@ bool SharesUnsaid(absl::string_view base) {
       "aten::dict",           "aten::pop",             "aten::popitem",
       "aten::setdefault",     "aten::get",             "aten::append",
       "aten::insert",         "aten::extend",          "aten::_set_item",
-      "aten::update",         "aten::sorted",          "aten::chain_matmul",
-      "aten::einsum",         "aten::cartesian_prod",  "aten::conj_physical",
+      "aten::update",         "aten::sorted",          "aten::conj_physical",
       "aten::sum_to_size",    "aten::dequantize"};
   return kSharing->contains(base);
 }
@@ -40,14 +39,6 @@ bool SharesUnsaid(absl::string_view base) {
 bool IsListOperator(const ir::Node& node) {
   return node.op == "aten::add.t" || node.op == "aten::add_.t" || node.op == "aten::slice.t" ||
          node.op == "aten::mul.left_t" || node.op == "aten::mul_.t";
-}
-
-// Gives a view of its argument or a copy, as sizes and strides say.
-bool MayCopy(const ir::Node& node) {
-  static const auto* const kCopying =
-      new Names{"aten::reshape", "aten::reshape_as", "aten::flatten", "aten::ravel",
-                "aten::contiguous", "aten::to", "aten::type_as", "aten::_reshape_alias"};
-  return kCopying->contains(node.base_op());
 }
 
 const ir::Node* InPlaceSelf(const ir::Node& node, const Schemas& schemas) {
@@ -92,7 +83,10 @@ bool ChangesContainer(const ir::Node& node) {
 AliasClasses::AliasClasses(const ir::Graph& graph, const Schemas& schemas) : schemas_(schemas) {
   std::vector<const ir::Node*> owners;
   VisitBlock(graph.main, &owners);
-  for (const ir::Value* value : written_values_) written_.insert(ClassOf(value));
+  for (const auto& [value, by] : writes_seen_) {
+    written_.insert(ClassOf(value));
+    if (!ChangesContainer(*by)) contents_written_.insert(ClassOf(value));
+  }
   for (const auto& [owner, writes] : written_in_blocks_) {
     Writes& found = writes_[owner];
     for (const auto& [value, by] : writes) {
@@ -126,9 +120,16 @@ bool AliasClasses::IsWritten(const ir::Value* value) const {
 }
 
 bool AliasClasses::IsContentWritten(const ir::Value* value) const {
-  const int own = ClassOf(value);
-  return std::any_of(written_tensors_.begin(), written_tensors_.end(),
-                     [&](const ir::Value* written) { return ClassOf(written) == own; });
+  return contents_written_.contains(ClassOf(value));
+}
+
+const ir::Node* AliasClasses::FirstWriter(const std::vector<const ir::Value*>& values) const {
+  std::set<int> classes;
+  for (const ir::Value* value : values) classes.insert(ClassOf(value));
+  const auto write = std::find_if(writes_seen_.begin(), writes_seen_.end(), [&](const Write& seen) {
+    return classes.contains(ClassOf(seen.value));
+  });
+  return write == writes_seen_.end() ? nullptr : write->by;
 }
 
 const AliasClasses::Writes& AliasClasses::WrittenIn(const ir::Node& node) const {
@@ -199,7 +200,7 @@ void AliasClasses::VisitNode(const ir::Node& node,
                              const std::vector<const ir::Node*>& owners) {
   if (!node.blocks.empty()) return UniteControlFlow(node);
   const ir::Schema* schema = schemas_.Find(node.op);
-  if (SharesUnsaid(node.base_op()) || IsListOperator(node)) {
+  if (SharesUnsaid(node.base_op()) || IsListOperator(node) || MayGiveItsTensor(node)) {
     UniteAll(node);
   } else if (schema != nullptr) {
     UniteBySchema(node, *schema);
@@ -209,8 +210,7 @@ void AliasClasses::VisitNode(const ir::Node& node,
     if (!schema->args[i].is_write) continue;
     node.args[i].value.ForEachValue([&](ir::Value* value) {
       Index(value);
-      written_values_.push_back(value);
-      if (!ChangesContainer(node)) written_tensors_.push_back(value);
+      writes_seen_.push_back({value, &node});
       for (const ir::Node* owner : owners) {
         written_in_blocks_[owner].push_back({value, &node});
       }

@@ -33,6 +33,8 @@ class AliasClasses {
   bool IsWritten(const ir::Value* value) const;
   // A tensor's content in the value's class is written to.
   bool IsContentWritten(const ir::Value* value) const;
+  // The first node that writes to one of these or to what may share memory with it; or nullptr.
+  const ir::Node* FirstWriter(const std::vector<const ir::Value*>& values) const;
 
   struct Writes {
     std::set<int> tensors;     // classes in which a tensor's content is written
@@ -97,11 +99,11 @@ class AliasClasses {
   const Schemas& schemas_;
   std::unordered_map<const ir::Value*, int> indices_;
   mutable std::vector<int> parents_;
-  std::vector<const ir::Value*> written_values_, written_tensors_;
   struct Write {
     const ir::Value* value;
     const ir::Node* by;
   };
+  std::vector<Write> writes_seen_;  // in program order
   std::unordered_map<const ir::Node*, std::vector<Write>> written_in_blocks_;
   std::unordered_map<const ir::Value*, Definition> definitions_;
   int clock_ = 0;  // of the program order
@@ -111,7 +113,7 @@ class AliasClasses {
   // Where items are read and set: the block, and how many changes of lists or dicts stand before.
   std::unordered_map<const ir::Node*, std::pair<const ir::Block*, int>> moments_;
   int container_changes_ = 0;
-  std::set<int> written_;
+  std::set<int> written_, contents_written_;
   std::unordered_map<const ir::Node*, Writes> writes_;
 };
 

@@ -88,14 +88,13 @@ void ForEachOffset(const Area& area, const Visit& visit, size_t axis = 0, int64_
   }
 }
 
-// Areas that have elements in common, directly or by way of others, in order.
+// Areas that have elements in common, directly or by way of others. Takes them in order of where
+// they begin.
 std::vector<Areas> Overlapping(const Areas& areas) {
   constexpr int kNobody = -1;
-  int64_t begin = areas[0].begin(), end = 0;
-  for (const Area& area : areas) {
-    begin = std::min(begin, area.begin());
-    end = std::max(end, area.end());
-  }
+  const int64_t begin = areas[0].begin();
+  int64_t end = begin;
+  for (const Area& area : areas) end = std::max(end, area.end());
   std::vector<int> owners(static_cast<size_t>(end - begin), kNobody);  // of each byte
   std::vector<int> groups(areas.size());                               // of each area
   std::iota(groups.begin(), groups.end(), 0);
@@ -135,22 +134,11 @@ const Area* WholeOf(const Areas& areas) {
   return whole == areas.end() ? nullptr : &*whole;
 }
 
-// The first node that writes to one of the areas or to what may share memory with it.
-const ir::Node* WriterOf(const Areas& areas, const Context& context, const AliasClasses& classes) {
-  const ir::Node* writer = nullptr;
-  ir::ForEachNode(context.graph->main, [&](const ir::Node& node) {
-    const ir::Schema* schema = context.schemas.Find(node.op);
-    if (writer != nullptr || schema == nullptr || !schema->writes()) return;
-    for (size_t i = 0; i < schema->args.size(); ++i) {
-      if (!schema->args[i].is_write) continue;
-      node.args[i].value.ForEachValue([&](ir::Value* written) {
-        for (const Area& area : areas) {
-          if (classes.ClassOf(written) == classes.ClassOf(area.weight->value)) writer = &node;
-        }
-      });
-    }
-  });
-  return writer;
+// The first node that writes to one of the areas; nullptr where none does.
+const ir::Node* WriterOf(const Areas& areas, const AliasClasses& classes) {
+  std::vector<const ir::Value*> values;
+  for (const Area& area : areas) values.push_back(area.weight->value);
+  return classes.FirstWriter(values);
 }
 
 // Why writes to them cannot be said.
@@ -163,12 +151,6 @@ std::string Describe(const Areas& areas) {
   for (const Area& area : areas) names.push_back(absl::StrCat("'", area.weight->name, "'"));
   return absl::StrCat("the weights ", absl::StrJoin(names, ", "),
                       " share memory that it writes to, and none of them holds the others");
-}
-
-bool IsAnyWritten(const Areas& areas, const AliasClasses& classes) {
-  return std::any_of(areas.begin(), areas.end(), [&](const Area& area) {
-    return classes.IsWritten(area.weight->value);
-  });
 }
 
 // Makes views of `whole` out of the other areas.
@@ -201,9 +183,9 @@ void ViewOverlappingWeights(Context* context) {
   NodeList made;
   Replacements views;
   for (const Areas& range : ranges) {
-    if (!IsAnyWritten(range, classes)) continue;
+    if (WriterOf(range, classes) == nullptr) continue;
     for (const Areas& areas : Overlapping(range)) {
-      const ir::Node* writer = WriterOf(areas, *context, classes);
+      const ir::Node* writer = WriterOf(areas, classes);
       if (writer == nullptr) continue;
       if (const Area* whole = WholeOf(areas)) {
         Emitter emitter(context, *writer, &made);

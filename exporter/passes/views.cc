@@ -367,11 +367,27 @@ ViewKind ViewIf(Answer allowed, ViewKind view) {
   return ViewKind::kUnknown;
 }
 
+// Views where the layout allows it, else copies that are contiguous.
+bool IsShaping(absl::string_view base) {
+  static const auto* const kShaping = new Names{"aten::contiguous", "aten::flatten", "aten::ravel",
+                                                "aten::reshape", "aten::reshape_as"};
+  return kShaping->contains(base);
+}
+
 bool IsDropout(absl::string_view base) {
   static const auto* const kDropouts = new Names{"aten::dropout", "aten::feature_dropout",
                                                  "aten::alpha_dropout",
                                                  "aten::feature_alpha_dropout"};
   return kDropouts->contains(base);
+}
+
+// It drops nothing where `p` is 0, and outside of training.
+ViewKind ClassifyDropout(const ir::Node& node) {
+  const ir::Arg &train = *node.Find("train"), &p = *node.Find("p");
+  if ((p.is_float() && p.as_float() == 0) || (train.is_bool() && !train.as_bool())) {
+    return ViewKind::kSame;
+  }
+  return p.is_float() && train.is_bool() ? ViewKind::kNone : ViewKind::kUnknown;
 }
 
 bool IsSameAlways(absl::string_view base) {
@@ -509,14 +525,7 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   const ir::Type& to = node.output()->type;
   if (IsSameAlways(base)) return ViewKind::kSame;
   if (!MayBeTensor(from) || !MayBeTensor(to)) return ViewKind::kNone;
-  if (IsDropout(base)) {
-    const ir::Arg* train = node.Find("train");
-    const ir::Arg* p = node.Find("p");
-    if (p != nullptr && p->is_float() && p->as_float() == 0) return ViewKind::kSame;
-    if (train == nullptr || !train->is_bool()) return ViewKind::kUnknown;
-    if (!train->as_bool()) return ViewKind::kSame;
-    return p != nullptr && p->is_float() ? ViewKind::kNone : ViewKind::kUnknown;
-  }
+  if (IsDropout(base)) return ClassifyDropout(node);
   if (base == "aten::native_dropout") {
     return IsTrue(node.Find("train")) ? ViewKind::kNone : ViewKind::kUnknown;
   }
@@ -528,7 +537,8 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   }
   const ViewKind kind = SameStaticShape(from, to) ? ViewKind::kSame : ViewKind::kView;
   if (base == "aten::sum_to_size") {
-    return kind == ViewKind::kSame ? kind : IsStatic(from) && IsStatic(to) ? ViewKind::kNone : ViewKind::kUnknown;
+    if (kind == ViewKind::kSame) return kind;
+    return IsStatic(from) && IsStatic(to) ? ViewKind::kNone : ViewKind::kUnknown;
   }
   if (base == "aten::dequantize") {
     return ir::IsQuantized(from.dtype) ? ViewKind::kNone : ViewKind::kSame;
@@ -556,11 +566,15 @@ ViewKind ClassifyView(const ir::Node& node, const Layout& layout) {
   return schema != nullptr && schema->is_view() ? ViewKind::kView : ViewKind::kNone;
 }
 
+bool MayCopy(const ir::Node& node) {
+  static const auto* const kConverting =
+      new Names{"aten::to", "aten::type_as", "aten::_reshape_alias"};
+  return IsShaping(node.base_op()) || kConverting->contains(node.base_op());
+}
+
 bool IsCopyForShape(const ir::Node& node, ViewKind kind) {
-  static const auto* const kShaping = new Names{"aten::contiguous", "aten::flatten", "aten::ravel",
-                                                "aten::reshape", "aten::reshape_as"};
   const bool is_copy = kind == ViewKind::kNone || kind == ViewKind::kViewAtSizeOne;
-  return is_copy && kShaping->contains(node.base_op()) && !WantsChannelsLast(node);
+  return is_copy && IsShaping(node.base_op()) && !WantsChannelsLast(node);
 }
 
 bool MayGiveItsTensor(const ir::Node& node) {

@@ -23,6 +23,9 @@ enum class ViewKind {
 // How the first output of `node` relates to its first argument, a tensor of layout `layout`.
 ViewKind ClassifyView(const ir::Node& node, const Layout& layout);
 
+// Gives a view of its argument or a copy, as sizes and strides say.
+bool MayCopy(const ir::Node& node);
+
 // A reshape or its like that copies: the result is contiguous. `kind` is ClassifyView's.
 bool IsCopyForShape(const ir::Node& node, ViewKind kind);
 
