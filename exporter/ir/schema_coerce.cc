@@ -132,29 +132,29 @@ bool Coerce(absl::string_view type, Arg* arg) {
 
 namespace {
 
-absl::string_view TypeOrNone(const SchemaArg& schema_arg) {
+// Of `MemoryFormat?` too.
+absl::string_view TypeGiven(const SchemaArg& schema_arg) {
   absl::string_view type = schema_arg.type;
   if (absl::EndsWith(type, "?")) type.remove_suffix(1);
   return type;
 }
 
-// channels_last or channels_last_3d, by their numbers in c10::MemoryFormat.
-bool IsChannelsLast(const SchemaArg& schema_arg, const Arg& arg) {
-  return TypeOrNone(schema_arg) == "MemoryFormat" && arg.is_int() &&
-         (arg.as_int() == 2 || arg.as_int() == 3);
-}
-
 }  // namespace
 
+bool IsChannelsLast(const Arg& memory_format) {
+  return memory_format.is_int() && (memory_format.as_int() == 2 || memory_format.as_int() == 3);
+}
+
 bool IsIgnored(const SchemaArg& schema_arg) {
-  const absl::string_view type = TypeOrNone(schema_arg);
+  const absl::string_view type = TypeGiven(schema_arg);
   return type == "Device" || type == "Layout" || type == "MemoryFormat" || type == "Generator" ||
          schema_arg.name == "pin_memory";
 }
 
 bool CoerceArg(const SchemaArg& schema_arg, Arg* arg) {
   if (IsIgnored(schema_arg)) {
-    if (!IsChannelsLast(schema_arg, *arg)) *arg = Arg();
+    const bool stays = TypeGiven(schema_arg) == "MemoryFormat" && IsChannelsLast(*arg);
+    if (!stays) *arg = Arg();
     return true;
   }
   return Coerce(schema_arg.type, arg);

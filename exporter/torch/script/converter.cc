@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "exporter/ir/schema_coerce.h"
 #include "exporter/torch/script/enums.h"
 #include "exporter/torch/script/quantized.h"
 #include "exporter/torch/script/shape_rules.h"
@@ -32,17 +33,9 @@ c10::TypeKind ScalarKind(const c10::Argument& argument) {
   return optional ? optional->getElementType()->kind() : argument.real_type()->kind();
 }
 
-bool IsChannelsLast(const torch::jit::Value* format) {
-  const auto constant = torch::jit::toIValue(format);
-  if (!constant || !constant->isInt()) return false;
-  const auto number = static_cast<at::MemoryFormat>(constant->toInt());
-  return number == at::MemoryFormat::ChannelsLast || number == at::MemoryFormat::ChannelsLast3d;
-}
-
-// Where tensors live and how they are laid out means nothing to ONNX; but channels that come last
-// tell what shares memory (passes/layout.h).
-bool IsPlacement(const c10::Argument& argument, const torch::jit::Value* value) {
-  if (argument.name() == "memory_format") return !IsChannelsLast(value);
+// Where tensors live and how they are laid out means nothing to ONNX. (For memory formats see
+// BindArgument.)
+bool IsPlacement(const c10::Argument& argument) {
   switch (ScalarKind(argument)) {
     case c10::TypeKind::DeviceObjType:
     case c10::TypeKind::LayoutType:
@@ -277,12 +270,17 @@ ir::Node* Converter::Emit(const JitNode* origin, std::string op,
   return block_->nodes.back().get();
 }
 
+ir::Arg Converter::MemoryFormat(const JitNode* node, size_t index) const {
+  const auto constant = torch::jit::toIValue(node->input(index));
+  if (!constant) Fail(node, "takes a memory format that the run decides");
+  const ir::Arg format = constant->isInt() ? ir::Arg(constant->toInt()) : ir::Arg();
+  return ir::IsChannelsLast(format) ? format : ir::Arg();
+}
+
 ir::Arg Converter::BindArgument(const JitNode* node, size_t index,
                                 const c10::Argument& argument) {
-  if (argument.name() == "memory_format" && !torch::jit::toIValue(node->input(index))) {
-    Fail(node, "takes a memory format that the run decides");
-  }
-  if (IsPlacement(argument, node->input(index))) return ir::Arg();
+  if (argument.name() == "memory_format") return MemoryFormat(node, index);
+  if (IsPlacement(argument)) return ir::Arg();
   const ItemRef item = Resolved(node, At(node->input(index)));
   const bool writes = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
   const bool listed = index > 0 && TakesDynamicList(node) && IsPacked(node->input(index)->type());

@@ -160,6 +160,8 @@ class Converter {
   // The bool or number that an emitted node gives.
   ir::Value* EmitScalar(const JitNode* origin, std::string op, std::vector<ir::NamedArg> args,
                         ir::Type::Kind kind);
+  // None but for channels_last.
+  ir::Arg MemoryFormat(const JitNode* node, size_t index) const;
   ir::Arg BindArgument(const JitNode* node, size_t index, const c10::Argument& argument);
   ItemRef Unpacked(const JitNode* origin, ir::Value* value, size_t fixed_length,
                    const std::vector<bool>& unknown);
