@@ -49,8 +49,7 @@ bool ComparesItems(const std::string& op) {
 // What the list gave away is no copy of what it holds.
 void Release(const ItemRef& item) {
   item->held = false;
-  for (const ItemRef& part : item->content.items) Release(part);
-  for (const auto& [name, part] : item->content.attributes) Release(part);
+  for (const ItemRef& part : Parts(item->content)) Release(part);
 }
 
 }  // namespace

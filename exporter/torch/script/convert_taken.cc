@@ -83,8 +83,7 @@ void Converter::NoteTaken(const JitNode* node, const ItemRef& item, const c10::T
       Taking{At(node->input(0)), item, ToArg(*At(node->input(1))), type, loop_, list_changes_});
   const std::function<void(const ItemRef&)> note = [&](const ItemRef& part) {
     if (part->held) takings_[part.get()] = taking;
-    for (const ItemRef& inner : part->content.items) note(inner);
-    for (const auto& [name, inner] : part->content.attributes) note(inner);
+    for (const ItemRef& inner : Parts(part->content)) note(inner);
   };
   note(item);
 }
@@ -108,8 +107,7 @@ void Converter::RequireOneCopy(const JitNode* node, const ItemRef& item) {
       Fail(node, "writes to a dict, list or object that a list holds whose length only the run tells, "
                  "while another name stands for one of that list");
     }
-    for (const ItemRef& inner : part->content.items) check(inner);
-    for (const auto& [name, inner] : part->content.attributes) check(inner);
+    for (const ItemRef& inner : Parts(part->content)) check(inner);
   };
   for (const JitValue* name : later_.try_emplace(node, node).first->second.names()) {
     if (const auto known = env_.find(name); known != env_.end()) check(known->second);
@@ -123,9 +121,7 @@ void Converter::PutBack(const JitNode* node, const Taking& taking) {
     Fail(node, "writes to a dict, list or object that a list holds whose length only the run tells, and "
                "that this list or another may hold a second time");
   }
-  std::vector<ItemRef> parts = item->content.items;
-  for (const auto& [name, part] : item->content.attributes) parts.push_back(part);
-  RequireUnshared(node, parts, {});
+  RequireUnshared(node, Parts(item->content), {});
   ItemRef packed = PackItem(node, item, taking.type, list->value()->type.elements[0]);
   if (packed == item && item->is_value()) {  // the list takes no second name for it
     ir::Node* copy = Emit(node, "aten::list.t", {{"l", ir::Arg(item->value())}});

@@ -16,6 +16,12 @@ bool Item::has_identity() const {
   return is_container() || is_choice() || content.kind == Kind::kObject;
 }
 
+std::vector<ItemRef> Parts(const Item::Content& content) {
+  std::vector<ItemRef> parts = content.items;
+  for (const auto& [name, part] : content.attributes) parts.push_back(part);
+  return parts;
+}
+
 bool SameStructure(const Item& a, const Item& b) {
   if (a.kind() != b.kind()) return false;
   if (a.kind() == Kind::kLeaf) return true;

@@ -79,6 +79,8 @@ struct Item {
   bool has_identity() const;
 };
 
+// What it is made of: its items, then its attributes.
+std::vector<ItemRef> Parts(const Item::Content& content);
 // True if both have the same structure of tuples, lists and dicts (with equal keys), and the same
 // objects; leaves are equal whatever they hold.
 bool SameStructure(const Item& a, const Item& b);

@@ -113,9 +113,7 @@ void Sharing::Reach(const ItemRef& item, const ContentOf& content_of) {
     // What is never copied holds its parts once, however many ways lead to it.
     if (++ways == 2 && KeepsIdentity(*item) && !item->is_choice()) return;
   }
-  const Item::Content content = content_of(item);
-  for (const ItemRef& part : content.items) Reach(part, content_of);
-  for (const auto& [name, part] : content.attributes) Reach(part, content_of);
+  for (const ItemRef& part : Parts(content_of(item))) Reach(part, content_of);
 }
 
 bool Sharing::KeepsIdentity(const Item& item) const {
