@@ -292,7 +292,10 @@ using NamedItems = std::vector<std::pair<std::string, Item>>;
 void AppendLeaves(const std::string& name, const Item& item, const ir::Type& type,
                   NamedItems* leaves) {
   const bool columns = item.kind == Item::Kind::kColumns;
-  if (!columns && !item.is_list()) return leaves->emplace_back(name, item), void();
+  if (!columns && !item.is_list()) {
+    leaves->emplace_back(name, item);
+    return;
+  }
   const std::vector<std::string>& fields =
       columns ? type.elements.front().field_names : type.field_names;
   const char* joint = columns && !absl::StrContains(name, '*') ? ".*." : ".";

@@ -104,11 +104,17 @@ Val SqueezeAtRunTime(Builder& b, Val x, const std::vector<int64_t>& ones,
   return b.Reshape(x, sizes);
 }
 
-// False for a size that the program's ranges keep above 1.
-bool MayBeOne(Op& op, const Dim& dim) {
+// What is known of a dim that is a symbol; nullptr for others.
+const ir::SymbolInfo* SymbolOf(Op& op, const Dim& dim) {
   const auto& symbols = op.lowering.graph().symbols;
   const auto symbol = symbols.find(dim.ToString());
-  return symbol == symbols.end() || symbol->second.min <= 1;
+  return symbol == symbols.end() ? nullptr : &symbol->second;
+}
+
+// False for a size that the program's ranges keep above 1.
+bool MayBeOne(Op& op, const Dim& dim) {
+  const ir::SymbolInfo* symbol = SymbolOf(op, dim);
+  return symbol == nullptr || symbol->min <= 1;
 }
 
 // Axes of size 1 go away. Where a size is dynamic, the rank that capture saw decides; an axis that
@@ -161,9 +167,8 @@ void Unsqueeze(Op& op) { op.Return(op.b.Unsqueeze(op.Tensor("self"), {op.Int("di
 
 // Of a size that is asked for: it comes from data or from a number that the program is given.
 bool MayBeNegative(Op& op, const Dim& dim) {
-  const auto& symbols = op.lowering.graph().symbols;
-  const auto symbol = symbols.find(dim.ToString());
-  return dim.is_unknown() || (symbol != symbols.end() && symbol->second.data_dependent);
+  const ir::SymbolInfo* symbol = SymbolOf(op, dim);
+  return dim.is_unknown() || (symbol != nullptr && symbol->data_dependent);
 }
 
 // ONNX's Expand keeps an axis where 1 is asked for, PyTorch's where it is −1.
