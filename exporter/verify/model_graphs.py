@@ -5,7 +5,7 @@ read of the graphs around them. The iterations of a loop are run one by one.
 
 import collections
 
-from onnx_models import inner_graphs, numpy, onnx, start_session, used_names
+from onnx_models import inner_graphs, num_scan_inputs, numpy, onnx, start_session, used_names
 
 
 def outer_names(graph):
@@ -136,7 +136,7 @@ def loop_runs(body, inputs, read):
 
 def scan_runs(node, body, inputs, read):
     """Of ONNX's Scan along axis 0, from front to back."""
-    [count] = [attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"]
+    count = num_scan_inputs(node)
     carried, scanned = inputs[:-count], inputs[-count:]
     for iteration in range(len(scanned[0])):
         slices = [numpy.asarray(value[iteration]) for value in scanned]

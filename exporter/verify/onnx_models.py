@@ -72,6 +72,11 @@ def inner_graphs(node):
             if attribute.type == onnx.AttributeProto.GRAPH]
 
 
+def num_scan_inputs(node):
+    [count] = [attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"]
+    return count
+
+
 def random_values(graph, found=None):
     """The values that depend on random numbers, those of inner graphs included: name -> whether their
     sizes may too."""
@@ -112,8 +117,7 @@ def find_random_inside(node, inner, found):
     if node.op_type == "Loop":
         params, results, given = params[2:], results[1:], given[2:]
     elif node.op_type == "Scan":
-        [count] = [attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"]
-        carried -= count
+        carried -= num_scan_inputs(node)
     new = {param: found[value] for param, value in zip(params, given) if value in found}
     while True:
         found.update(new)
