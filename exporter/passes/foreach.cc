@@ -50,8 +50,8 @@ class ForeachExpander {
   // Lists that are made of stated items and stay as they are made.
   void NoteLists(const ir::Node& node) {
     if (node.op == "prim::ListConstruct") made_[node.output()] = &node.Find("items")->list();
-    if (node.op == "prim::ListUnpack") {
-      unpacked_[node.args[0].value.is_value() ? node.args[0].value.value() : nullptr] = &node;
+    if (node.op == "prim::ListUnpack" && node.args[0].value.is_value()) {
+      unpacked_[node.args[0].value.value()] = &node;
     }
     const bool only_reads = node.op == "aten::__getitem__.t" || node.op == "prim::ListUnpack" ||
                             node.op == "aten::len.t" || absl::StartsWith(node.op, kPrefix);
@@ -121,25 +121,23 @@ class ForeachExpander {
   // The arguments of each call. nullopt where a list's items are not stated, or lists differ in
   // length.
   std::optional<Items> Calls(const ir::Node& node, const ir::Schema& schema, size_t* count) const {
-    Items calls;
+    std::vector<std::optional<ir::Arg::List>> lists(schema.args.size());
     std::optional<size_t> length;
-    for (size_t k = 0; k < schema.args.size(); ++k) {
+    for (size_t k = 0; k < lists.size(); ++k) {
       if (!IsListType(schema.args[k].type)) continue;
-      const auto items = ItemsOf(node.args[k].value);
-      if (!items || length.value_or(items->size()) != items->size()) return std::nullopt;
-      const bool writes = schema.args[k].is_write;
-      if (writes && !std::all_of(items->begin(), items->end(), [](const ir::Arg& item) {
-            return item.is_value();
-          })) {
-        return std::nullopt;
-      }
-      length = items->size();
+      lists[k] = ItemsOf(node.args[k].value);
+      if (!lists[k] || length.value_or(lists[k]->size()) != lists[k]->size()) return std::nullopt;
+      const bool can_write = std::all_of(lists[k]->begin(), lists[k]->end(),
+                                         [](const ir::Arg& item) { return item.is_value(); });
+      if (schema.args[k].is_write && !can_write) return std::nullopt;
+      length = lists[k]->size();
     }
     if (!length) return std::nullopt;
-    for (size_t k = 0; k < schema.args.size(); ++k) {
+    Items calls;
+    for (size_t k = 0; k < lists.size(); ++k) {
       const ir::Arg& arg = node.args[k].value;
-      if (IsListType(schema.args[k].type)) {
-        calls.push_back(*ItemsOf(arg));
+      if (lists[k]) {
+        calls.push_back(*std::move(lists[k]));
       } else if (!arg.is_none()) {
         calls.emplace_back(*length, arg);
       }

@@ -26,11 +26,11 @@ bool Functionalizer::CountsStrides(absl::string_view base) {
 void Functionalizer::BindWeight(size_t index) {
   const ir::Weight& weight = context_->graph->weights[index];
   const ir::Type& type = weight.value->type;
-  const Layout layout = context_->weight_memory.empty()
-                            ? Layout::Contiguous(type)
-                            : Layout::Strided(context_->weight_memory[index].strides, type);
-  if (!context_->weight_memory.empty() && context_->weight_memory[index].offset != 0) {
-    weight_offsets_[weight.value] = context_->weight_memory[index].offset;
+  Layout layout = Layout::Contiguous(type);
+  if (!context_->weight_memory.empty()) {
+    const ir::WeightMemory& memory = context_->weight_memory[index];
+    layout = Layout::Strided(memory.strides, type);
+    if (memory.offset != 0) weight_offsets_[weight.value] = memory.offset;
   }
   if (IsTracked(weight.value)) {
     BindNewRoot(weight.value, layout)->weight = &weight;

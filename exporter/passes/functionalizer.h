@@ -46,8 +46,9 @@ class Functionalizer {
   // functionalize.cc: names, reads, tensor writes.
   bool IsTracked(const ir::Value* value) const { return classes_.IsWritten(value); }
   bool TouchesTracked(const ir::Node& node) const;
-  Place* PlaceOf(const ir::Arg& arg) const { return memory_.PlaceOf(arg); }  // nullptr where untracked
-  void BindWeight(size_t index);
+  Place* PlaceOf(const ir::Arg& arg) const {
+    return memory_.PlaceOf(arg);
+  }  // nullptr where untracked
   Place* BindNewRoot(ir::Value* value, Layout layout = {});
   // `args`: where the program has what the node takes.
   void BindOutputs(const ir::Node& node, const std::vector<Place*>& args = {});
@@ -78,6 +79,7 @@ class Functionalizer {
   void VisitGeometryChange(NodePtr node, const ir::Arg& self);
 
   // functionalize_layouts.cc: where elements lie, in tracked classes and outside.
+  void BindWeight(size_t index);
   void CountFromWeight(ir::Node* node, const ir::Value* weight);
   Layout LayoutWhenMade(const ir::Value& value) const;
   Layout LayoutOf(const ir::Value* value) const;
@@ -184,6 +186,18 @@ class Functionalizer {
   using IsPeer = std::function<ir::Arg(const Slot&)>;
   ir::Arg::List PlaceFlags(Place* place, const Slot& slot, const ir::Node& origin,
                            const IsPeer& is_peer);
+  void FinishBody(LoopParts* loop);
+  void DeliverTold(LoopParts* loop, const Slot& slot);
+  // By root: the slots whose results show it, and the places that they are.
+  using SeenNames = std::map<Place*, std::vector<std::pair<const Slot*, const Place*>>>;
+  void CheckNames(const LoopParts& loop, Slot* slot, SeenNames* seen);
+  bool HasOtherName(const LoopParts& loop, const Slot& slot, Place* place, const SeenNames& seen);
+  bool HasOtherName(const LoopParts& loop, const Slot& slot, const Place& place, Place* root,
+                    const SeenNames& seen);
+  static bool IsSeen(const Slot& slot, const Place& place, Place* root, const SeenNames& seen);
+  static bool IsWhole(const Place* place, Place* root);
+  void LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named);
+  void BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named);
 
   // functionalize_moving.cc: views of another part in each iteration.
   ir::Arg IsIn(Place* place, const Place* root, const ir::Node& origin);
@@ -198,19 +212,7 @@ class Functionalizer {
   Place* Numbered(Place* root, ir::Value* value, const Slot& slot, ir::Value* numbers);
   void WriteNumbered(Place* place, const ir::Arg& value, const ir::Node& writer);
   static ir::Type NumbersType(const Slot& slot, const ir::Type& type);
-  void FinishBody(LoopParts* loop);
-  void DeliverTold(LoopParts* loop, const Slot& slot);
-  // By root: the slots whose results show it, and the places that they are.
-  using SeenNames = std::map<Place*, std::vector<std::pair<const Slot*, const Place*>>>;
-  void CheckNames(const LoopParts& loop, Slot* slot, SeenNames* seen);
-  bool HasOtherName(const LoopParts& loop, const Slot& slot, Place* place, const SeenNames& seen);
-  bool HasOtherName(const LoopParts& loop, const Slot& slot, const Place& place, Place* root,
-                    const SeenNames& seen);
-  static bool IsSeen(const Slot& slot, const Place& place, Place* root, const SeenNames& seen);
   static bool LeavesItsPlaces(const Slot& slot);
-  static bool IsWhole(const Place* place, Place* root);
-  void LinkSlots(const LoopParts& loop, const std::vector<ir::Value*>& named);
-  void BindLoopOutputs(LoopParts* loop, const std::vector<ir::Value*>& named);
 
   Context* context_;
   AliasClasses classes_;

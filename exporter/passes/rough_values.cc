@@ -73,6 +73,8 @@ bool ReordersItsTensor(absl::string_view base) {
   return absl::EndsWith(base, "_") && Reorders(base.substr(0, base.size() - 1));
 }
 
+bool IsContainer(const ir::Type& type) { return !type.is_tensor() && IsMutable(type); }
+
 }  // namespace
 
 RoughValues::RoughValues(const Context& context, const AliasClasses& classes) : classes_(classes) {
@@ -89,7 +91,7 @@ RoughValues::RoughValues(const Context& context, const AliasClasses& classes) : 
 
 void RoughValues::Insert(const ir::Value* value) {
   changed_ |= rough_.insert(value).second;
-  if (!value->type.is_tensor() && IsMutable(value->type)) {
+  if (IsContainer(value->type)) {
     changed_ |= containers_.insert(classes_.ClassOf(value)).second;
   }
 }
@@ -102,8 +104,7 @@ bool RoughValues::IsRough(const ir::Arg& arg) const {
   bool rough = false;
   arg.ForEachValue([&](ir::Value* value) {
     rough |= rough_.contains(value) ||
-             (!value->type.is_tensor() && IsMutable(value->type) &&
-              containers_.contains(classes_.ClassOf(value)));
+             (IsContainer(value->type) && containers_.contains(classes_.ClassOf(value)));
   });
   return rough;
 }

@@ -28,7 +28,7 @@ class RoughValues {
   void VisitScan(const ir::Node& node);
   bool IsRough(const ir::Node& node) const;
   bool IsRough(const ir::Arg& arg) const;
-  // Values that share memory with what a container holds are as rough as that.
+  // A container's other names are as rough as it is.
   void Insert(const ir::Value* value);
   void InsertIf(bool rough, const ir::Value* value);
 
